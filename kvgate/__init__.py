@@ -1,0 +1,41 @@
+"""kvgate: the executable knowledge base of long-context LLM serving.
+
+The names below are what records compute with; each is imported when it is first used, so that a
+command pays only for what it needs.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from kvgate.architecture import model as model
+    from kvgate.catalog import gpu as gpu
+    from kvgate.catalog import release as release
+    from kvgate.units import GiB as GiB
+    from kvgate.units import KiB as KiB
+    from kvgate.units import MiB as MiB
+
+__version__ = "0.1.0"
+
+_HOME = {
+    "GiB": "kvgate.units",
+    "KiB": "kvgate.units",
+    "MiB": "kvgate.units",
+    "gpu": "kvgate.catalog",
+    "model": "kvgate.architecture",
+    "release": "kvgate.catalog",
+}
+
+__all__ = sorted(_HOME)  # noqa: PLE0605 - the table above is the one list
+
+
+def __getattr__(name: str) -> Any:
+    if name in _HOME:
+        return getattr(import_module(_HOME[name]), name)
+    raise AttributeError(f"module 'kvgate' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted([*_HOME, "__version__"])

@@ -1,0 +1,182 @@
+"""What one layer of a model keeps between tokens: one frozen value per attention family.
+
+Widths are elements, not bytes: the element's size is the KV format's business. Head counts are the
+whole model's; what one tensor-parallel rank holds is computed by `kvgate.kvcache`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar, Literal
+
+__all__ = [
+    "MLA", "Attention", "CompressedAttention", "GatedDeltaNet", "Indexer", "KimiDelta", "Layer",
+    "LayerGroup", "Lightning", "Mamba1", "Mamba2", "NoCache", "ShortConv", "StateLayer",
+]  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Indexer:
+    """The key-only cache a sparse layer searches to choose which tokens it attends to.
+
+    ``head_dim`` elements a token, one head; ``topk`` tokens (or blocks) are chosen.
+    """
+
+    head_dim: int
+    topk: int
+    heads: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Attention:
+    """Keys and values per head: MHA, GQA and MQA.
+
+    ``kind`` is ``full`` (every token), ``sliding`` (the last ``window`` tokens, the new one counted),
+    ``chunked`` (tokens of the own chunk of ``window`` tokens) or ``cross`` (the encoder's tokens).
+    """
+
+    kind: Literal["full", "sliding", "chunked", "cross"]
+    query_heads: int
+    kv_heads: int
+    head_dim: int
+    v_head_dim: int
+    window: int | None = None
+    sinks: bool = False
+    indexer: Indexer | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class MLA:
+    """Multi-head latent attention: one latent of ``kv_lora_rank`` + ``qk_rope_head_dim`` a token.
+
+    ``indexer`` is set for sparse MLA (DeepSeek V3.2, GLM-5); ``shares_indexer`` where such a layer
+    uses the choice of an earlier layer and keeps no indexer keys of its own (GLM-5.2).
+    """
+
+    kind: ClassVar[str] = "mla"
+    query_heads: int
+    kv_lora_rank: int
+    qk_rope_head_dim: int
+    qk_nope_head_dim: int
+    v_head_dim: int
+    indexer: Indexer | None = None
+    shares_indexer: bool = False
+    sparse: bool = False
+
+    @property
+    def head_size(self) -> int:
+        """Elements of one cached latent, 576 for DeepSeek V3."""
+        return self.kv_lora_rank + self.qk_rope_head_dim
+
+
+@dataclass(frozen=True, slots=True)
+class CompressedAttention:
+    """DeepSeek V4 and V4.1: a raw window of latents, and one compressed entry per ``ratio`` tokens.
+
+    ``ratio`` 0 keeps the window only. ``head_dim`` is the latent's width, RoPE included.
+    """
+
+    kind: ClassVar[str] = "compressed"
+    query_heads: int
+    head_dim: int
+    qk_rope_head_dim: int
+    window: int
+    ratio: int
+    indexer: Indexer | None = None
+    version: Literal["v4", "v4.1"] = "v4"
+
+
+@dataclass(frozen=True, slots=True)
+class GatedDeltaNet:
+    """Gated delta net (Qwen3-Next, Qwen3.5): a matrix state per value head and a convolution tail."""
+
+    kind: ClassVar[str] = "gdn"
+    key_heads: int
+    value_heads: int
+    key_head_dim: int
+    value_head_dim: int
+    conv_kernel: int
+    state_dtype: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Mamba2:
+    """Mamba-2: ``heads`` x ``head_dim`` x ``state_size``, and a convolution over inner + 2 groups."""
+
+    kind: ClassVar[str] = "mamba2"
+    heads: int
+    head_dim: int
+    state_size: int
+    groups: int
+    conv_kernel: int
+    state_dtype: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Mamba1:
+    """Mamba-1: ``inner`` x ``state_size``, and a convolution over ``inner``."""
+
+    kind: ClassVar[str] = "mamba1"
+    inner: int
+    state_size: int
+    conv_kernel: int
+    state_dtype: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class KimiDelta:
+    """Kimi delta attention: ``heads`` x ``head_dim`` x ``head_dim``, and three convolutions."""
+
+    kind: ClassVar[str] = "kda"
+    heads: int
+    head_dim: int
+    conv_kernel: int
+    state_dtype: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Lightning:
+    """Lightning (linear) attention, MiniMax-01 and M1: ``heads`` x ``head_dim`` x ``head_dim``."""
+
+    kind: ClassVar[str] = "lightning"
+    heads: int
+    head_dim: int
+    state_dtype: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ShortConv:
+    """Short convolution (LFM2): ``width`` channels of the last ``kernel`` - 1 tokens."""
+
+    kind: ClassVar[str] = "short_conv"
+    width: int
+    kernel: int
+
+
+@dataclass(frozen=True, slots=True)
+class NoCache:
+    """A layer that keeps nothing of its own: an MLP, a no-op, or one that reads another's KV."""
+
+    kind: ClassVar[str] = "none"
+    reason: Literal["mlp", "no-op", "shares-kv"]
+
+
+StateLayer = GatedDeltaNet | Mamba2 | Mamba1 | KimiDelta | Lightning | ShortConv
+Layer = Attention | MLA | CompressedAttention | StateLayer | NoCache
+
+
+@dataclass(frozen=True, slots=True)
+class LayerGroup:
+    """Layers (0-based indices, ascending) that keep the same thing, and the config keys that say so.
+
+    One layer index stands in two groups where a layer keeps two things (Falcon-H1: attention and Mamba).
+    """
+
+    layer: Layer
+    indices: tuple[int, ...]
+    because: tuple[str, ...]
+
+    @property
+    def count(self) -> int:
+        """How many layers."""
+        return len(self.indices)

@@ -1,0 +1,115 @@
+"""Engine releases: which ones the catalogue holds, and which one answers for a version asked about.
+
+A release is a folder entry ``engines/<engine>/<version>.json``, written by a program in ``scripts/``.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+from packaging.version import InvalidVersion, Version
+
+from kvgate.errors import InputError, nearest
+
+__all__ = ["ENGINES", "Release", "release", "releases"]
+
+ENGINES = ("vllm", "sglang", "llama.cpp", "tensorrt-llm")
+_ALIASES = {
+    "trtllm": "tensorrt-llm",
+    "trt-llm": "tensorrt-llm",
+    "llamacpp": "llama.cpp",
+    "llama-cpp": "llama.cpp",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Release:
+    """The engine version asked about, and the catalogue entry that answers for it.
+
+    ``read`` is None where the catalogue holds no release of this engine. ``note`` says in words
+    when ``read`` is not ``asked``, and is empty when it is.
+    """
+
+    engine: str
+    asked: Version
+    read: Version | None
+    note: str
+
+    def __str__(self) -> str:
+        return f"{self.engine}=={self.asked}"
+
+    def data(self) -> dict[str, Any]:
+        """The catalogue entry, as the script wrote it. Raises InputError where there is none."""
+        if self.read is None:
+            raise InputError(self.note)
+        return _entry(self.engine, str(self.read))
+
+
+@cache
+def releases(engine: str) -> tuple[Version, ...]:
+    """The versions of one engine that the catalogue holds, oldest first."""
+    folder = files("kvgate.catalog") / "engines" / engine
+    if not folder.is_dir():
+        return ()
+    names = (entry.name for entry in folder.iterdir() if entry.name.endswith(".json"))
+    return tuple(sorted(Version(name.removesuffix(".json")) for name in names))
+
+
+@cache
+def release(spec: str) -> Release:
+    """The release for ``vllm==0.33.0``; a bare ``vllm`` means the newest one in the catalogue.
+
+    A version between two entries is answered by the nearest older one, and a version newer than all
+    by the newest; the note says so. Raises InputError for an unknown engine or an unreadable
+    version, and for a version older than the oldest entry.
+
+    >>> release("vllm==0.33.0").note
+    ''
+    """
+    name, _, version = spec.partition("==")
+    name = name.strip().casefold()
+    name = _ALIASES.get(name, name)
+    if name not in ENGINES:
+        raise InputError(f"unknown engine {name!r}", hint=nearest(name, ENGINES))
+    held = releases(name)
+    if not version.strip():
+        if "=" in spec or "<" in spec or ">" in spec:
+            raise InputError(f"{spec!r} is not an engine version", hint=f"write {name}==0.33.0")
+        if not held:
+            return Release(name, Version("0"), None, f"the catalogue holds no release of {name}")
+        return Release(name, held[-1], held[-1], "")
+    try:
+        asked = Version(version.strip())
+    except InvalidVersion:
+        raise InputError(
+            f"{version.strip()!r} is not a version", hint=f"write {name}==0.33.0"
+        ) from None
+    if not held:
+        return Release(name, asked, None, f"the catalogue holds no release of {name}")
+    # A build's local part (0.19.0+cu130) and its pre-release part don't move a gate by themselves.
+    older = [v for v in held if v <= asked or v.release == asked.release]
+    if not older:
+        raise InputError(
+            f"{name} {asked} is older than the oldest release in the catalogue, {held[0]}",
+            hint="kvgate does not guess backwards",
+        )
+    read = older[-1]
+    if read.release == asked.release:
+        return Release(name, asked, read, "")
+    why = (
+        "is newer than the newest release in the catalogue"
+        if read == held[-1]
+        else "is not in the catalogue"
+    )
+    return Release(name, asked, read, f"{name} {asked} {why}; answered from {read}")
+
+
+@cache
+def _entry(engine: str, version: str) -> dict[str, Any]:
+    path = files("kvgate.catalog") / "engines" / engine / f"{version}.json"
+    entry: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    return entry

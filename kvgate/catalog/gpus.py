@@ -1,0 +1,111 @@
+"""GPUs: exact compute capability and the memory their driver reports, from ``gpus.toml``."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+from kvgate.errors import InputError, nearest
+from kvgate.units import MiB
+
+__all__ = ["Gpu", "gpu", "gpus"]
+
+
+@dataclass(frozen=True, slots=True)
+class Gpu:
+    """One GPU model.
+
+    ``sm`` is CUDA's compute capability as (major, minor), None for AMD, whose ``arch`` is the gfx
+    name. ``memory_mib`` is the driver's total in MiB; ``bandwidth_gb_s`` the peak in 1e9 bytes a
+    second, None where no source gave it. ``fp8`` and ``fp4`` say whether tensor cores compute in it.
+    """
+
+    name: str
+    vendor: str
+    sm: tuple[int, int] | None
+    arch: str
+    memory_mib: int
+    bandwidth_gb_s: float | None
+    fp8: bool
+    fp4: bool
+    aliases: tuple[str, ...]
+    sources: tuple[str, ...]
+    note: str = ""
+
+    @property
+    def memory_bytes(self) -> int:
+        """The driver's total, in bytes."""
+        return self.memory_mib * MiB
+
+    @property
+    def capability(self) -> str:
+        """``9.0`` for CUDA, ``gfx942`` for ROCm."""
+        return f"{self.sm[0]}.{self.sm[1]}" if self.sm else self.arch
+
+
+@cache
+def gpus() -> tuple[Gpu, ...]:
+    """Every GPU of the catalogue, in its order (by compute capability)."""
+    return tuple(_gpu(entry) for entry in _file()["gpu"])
+
+
+@cache
+def gpu(name: str) -> Gpu:
+    """The GPU of that name or alias; case, spaces, dashes and vendor words don't matter.
+
+    Raises InputError when nothing fits (with the nearest names) or when several do (naming them).
+
+    >>> gpu("NVIDIA H100 80GB HBM3").sm
+    (9, 0)
+    >>> gpu("rtx4090").capability
+    '8.9'
+    """
+    asked = _fold(name)
+    found = _index().get(asked)
+    if found:
+        return found
+    several = {_fold(key): names for key, names in _file()["ambiguous"].items()}.get(asked)
+    if several:
+        raise InputError(f"{name!r} names several GPUs", hint=f"say which: {', '.join(several)}")
+    raise InputError(f"unknown GPU {name!r}", hint=nearest(name, [g.name for g in gpus()]))
+
+
+def _fold(name: str) -> str:
+    words = re.sub(r"\b(nvidia|amd|geforce|tesla|instinct)\b", " ", name.casefold())
+    return re.sub(r"[\s_\-()]+", "", words)
+
+
+@cache
+def _file() -> dict[str, Any]:
+    text = (files("kvgate.catalog") / "gpus.toml").read_text(encoding="utf-8")
+    return tomllib.loads(text)
+
+
+@cache
+def _index() -> dict[str, Gpu]:
+    index: dict[str, Gpu] = {}
+    for entry in gpus():
+        for name in (entry.name, *entry.aliases):
+            index.setdefault(_fold(name), entry)
+    return index
+
+
+def _gpu(entry: dict[str, Any]) -> Gpu:
+    sm = entry.get("sm")
+    return Gpu(
+        name=entry["name"],
+        vendor=entry["vendor"],
+        sm=(sm[0], sm[1]) if sm else None,
+        arch=entry.get("arch", f"sm_{sm[0]}{sm[1]}" if sm else ""),
+        memory_mib=entry["memory_mib"],
+        bandwidth_gb_s=entry.get("bandwidth_gb_s"),
+        fp8=entry["fp8"],
+        fp4=entry["fp4"],
+        aliases=tuple(entry["aliases"]),
+        sources=tuple(entry["sources"]),
+        note=entry.get("note", ""),
+    )
