@@ -28,7 +28,7 @@ _HOME = {
     "release": "kvgate.catalog",
 }
 
-__all__ = sorted(_HOME)  # noqa: PLE0605 - the table above is the one list
+__all__ = sorted(_HOME)
 
 
 def __getattr__(name: str) -> Any:

@@ -11,7 +11,7 @@ __all__ = ["Diagnostic", "InputError", "Place", "nearest"]
 
 @dataclass(frozen=True, slots=True, order=True)
 class Place:
-    """Where something stands: a path (or a name such as ``<command line>``), 1-based line and column."""
+    """Where something stands: a path (or ``<command line>``), 1-based line and column."""
 
     path: str
     line: int = 1
@@ -25,14 +25,18 @@ class InputError(ValueError):
     """Input that cannot be used.
 
     ``message`` says what is wrong in one sentence, ``hint`` what to do about it, ``place`` where it
-    stands when that is known. Raised by every floor; the command line prints it and exits with 2.
+    stands when that is known, ``code`` which kind it is. Raised by every floor; the command line
+    prints it and exits with 2.
     """
 
-    def __init__(self, message: str, *, hint: str = "", place: Place | None = None) -> None:
+    def __init__(
+        self, message: str, *, hint: str = "", place: Place | None = None, code: str = "KV001"
+    ) -> None:
         super().__init__(message)
         self.message = message
         self.hint = hint
         self.place = place
+        self.code = code
 
     def __str__(self) -> str:
         where = f"{self.place}: " if self.place else ""

@@ -53,7 +53,7 @@ def format_bytes(count: float, *, digits: int = 2) -> str:
 def parse_bytes(text: str) -> int:
     """Bytes from a number with a unit; a bare number is bytes.
 
-    Raises InputError when the text is no number, the unit is unknown, or the result is no whole byte.
+    Raises InputError when the text is no number, the unit is unknown, or bytes are not whole.
 
     >>> parse_bytes("24.0 KiB")
     24576

@@ -1,6 +1,6 @@
-"""Engine releases: which ones the catalogue holds, and which one answers for a version asked about.
+"""Engine releases: which ones the catalogue holds, and which one answers for a version.
 
-A release is a folder entry ``engines/<engine>/<version>.json``, written by a program in ``scripts/``.
+A release is an entry ``engines/<engine>/<version>.json``, written by a program in ``scripts/``.
 """
 
 from __future__ import annotations
@@ -99,7 +99,8 @@ def release(spec: str) -> Release:
         )
     read = older[-1]
     if read.release == asked.release:
-        return Release(name, asked, read, "")
+        early = f"{asked.public} is no final release; answered from {read}"
+        return Release(name, asked, read, early if asked.is_prerelease else "")
     why = (
         "is newer than the newest release in the catalogue"
         if read == held[-1]

@@ -20,8 +20,8 @@ class Gpu:
     """One GPU model.
 
     ``sm`` is CUDA's compute capability as (major, minor), None for AMD, whose ``arch`` is the gfx
-    name. ``memory_mib`` is the driver's total in MiB; ``bandwidth_gb_s`` the peak in 1e9 bytes a
-    second, None where no source gave it. ``fp8`` and ``fp4`` say whether tensor cores compute in it.
+    name. ``memory_mib`` is the driver's total in MiB; ``bandwidth_gb_s`` the peak in 1e9 bytes
+    a second, None where no source gave it. ``fp8`` and ``fp4``: tensor cores compute in it.
     """
 
     name: str

@@ -1,1 +1,39 @@
-"""TODO docstring."""
+"""The command line: files and YAML are read here, and each output form has one renderer."""
+
+from __future__ import annotations
+
+import sys
+
+__all__ = ["main"]
+
+
+def main() -> None:
+    """Run ``kvgate``; exit 0 when nothing was found, 1 on findings, 2 on unusable input or call."""
+    from kvgate.cli.commands import cli
+    from kvgate.cli.failure import explain
+    from kvgate.errors import InputError
+
+    try:
+        code = cli.main(prog_name="kvgate", standalone_mode=False)
+    except InputError as error:
+        sys.stderr.write(explain(error) + "\n")
+        code = 2
+    except BrokenPipeError:
+        # The reader went away (kvgate … | head): nothing is wrong, and Python must not say so.
+        sys.stderr.close()
+        code = 0
+    except Exception as error:
+        import click
+
+        if isinstance(error, click.ClickException):
+            error.show()
+            code = error.exit_code
+        elif isinstance(error, click.Abort):
+            code = 130
+        elif isinstance(error, OSError):
+            where = error.filename or "kvgate"
+            sys.stderr.write(f"{where}:1:1: KV002 {error.strerror or error}\n")
+            code = 2
+        else:
+            raise
+    sys.exit(code if isinstance(code, int) else 0)

@@ -1,0 +1,163 @@
+"""Find which signatures stand in a log, in one pass and bounded memory."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from kvgate.diagnose.logtext import LONGEST, clean, strip_prefix
+from kvgate.diagnose.signature import Signature
+
+__all__ = ["Hit", "Matcher"]
+
+# An error text may go on over some lines: a terminal wrapped it, or the engine prefixed each.
+_BEFORE, _AFTER = 2, 4
+# A signature is looked for where this many of its anchor words stand in one block of the log.
+_ANCHORS_TOGETHER = 2
+_JOINED = 0.97
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """One place of the log that a signature fits.
+
+    ``line`` is 1-based; ``text`` is the cleaned text there; ``score`` is between 0 and 1: how much
+    of the signature shows, weighed by how specific the signature is. ``share`` is the first factor.
+    """
+
+    id: str
+    signature: str
+    line: int
+    text: str
+    score: float
+    share: float
+
+
+class Matcher:
+    """Signatures of many records, ready to be looked for.
+
+    A block of the log is looked at closely only where anchor words of one signature stand in it
+    together: that keeps a pass over a large log near the speed of splitting it into words.
+    """
+
+    def __init__(self, signatures: Iterable[tuple[str, str]]) -> None:
+        entries = [(record, Signature(text)) for record, text in signatures]
+        shared = Counter(word for _, s in entries for word in s.anchors)
+        self._entries: list[tuple[str, Signature, tuple[str, ...]]] = []
+        self._by_anchor: dict[str, list[int]] = {}
+        for record, signature in entries:
+            words = sorted(signature.anchors, key=lambda w: (shared[w], -len(w), w))[:4]
+            # Without a whole word between blanks, the longest literal stands in for one.
+            bare = max(signature.literals, key=len, default="").strip()
+            anchors = tuple(words) if words else (bare,)
+            for word in anchors:
+                self._by_anchor.setdefault(word, []).append(len(self._entries))
+            self._entries.append((record, signature, anchors))
+        self._words = frozenset(w for w in self._by_anchor if w and " " not in w)
+        self._bare = tuple(
+            bare for _, s, (bare, *_) in self._entries if not s.anchors and bare not in ("", " ")
+        )
+
+    def scan(self, blocks: Iterable[str]) -> tuple[Hit, ...]:
+        """The best hit of each (record, signature), best first, then by line.
+
+        ``blocks`` are pieces of the text in order, of any size; one is held at a time. The first of
+        several equal hits is kept.
+        """
+        best: dict[int, Hit] = {}
+        for first, block in _overlapping(blocks):
+            text = _plain(block)
+            active = self._together(text)
+            active = {i for i in active if i not in best or best[i].share < 1.0}
+            if not active:
+                continue
+            lines = text.split("\n")
+            for index, here in self._places(active, lines):
+                known = best.get(index)
+                if known and known.share == 1.0:
+                    continue
+                hit = self._hit(index, lines, here)
+                if hit and (known is None or hit[1] > known.score):
+                    record, signature, _ = self._entries[index]
+                    best[index] = Hit(record, signature.text, first + here, *hit)
+        return tuple(sorted(best.values(), key=lambda h: (-h.score, h.line, h.id)))
+
+    def _together(self, block: str) -> set[int]:
+        """The signatures of which enough anchors stand in this block."""
+        words = self._words.intersection(block.split())
+        words |= {bare for bare in self._bare if bare in block}
+        together = Counter(i for word in words for i in self._by_anchor[word])
+        return {i for i, count in together.items() if count >= self._need(i)}
+
+    def _need(self, index: int) -> int:
+        return min(_ANCHORS_TOGETHER, len(self._entries[index][2]))
+
+    def _places(self, active: set[int], lines: list[str]) -> Iterator[tuple[int, int]]:
+        """(signature, line index) wherever enough of its anchors stand within a few lines."""
+        words = {w for i in active for w in self._entries[i][2]}
+        bare = [i for i in active if self._entries[i][2][0] in self._bare]
+        seen: dict[int, tuple[int, str]] = {}
+        for here, line in enumerate(lines):
+            for index in bare:
+                if self._entries[index][2][0] in line:
+                    yield index, here
+            for word in words.intersection(line.split()):
+                for index in self._by_anchor[word]:
+                    if index not in active:
+                        continue
+                    before = seen.get(index)
+                    seen[index] = (here, word)
+                    if self._need(index) == 1:
+                        yield index, here
+                    elif before and before[1] != word and here - before[0] <= _BEFORE + _AFTER:
+                        yield index, before[0]
+                        if before[0] != here:
+                            yield index, here
+
+    def _hit(self, index: int, lines: list[str], here: int) -> tuple[str, float, float] | None:
+        signature = self._entries[index][1]
+        line = clean(lines[here][:LONGEST])
+        near = lines[max(0, here - _BEFORE) : here + _AFTER + 1]
+        bodies = [strip_prefix(clean(text[:LONGEST])) for text in near]
+        texts = [(line, 1.0), (" ".join(bodies), _JOINED), ("".join(bodies), _JOINED)]
+        specific = signature.weight / (signature.weight + 24)
+        for cut in (False, True):
+            for text, factor in texts:
+                found = signature.find(text, cut=cut)
+                if found:
+                    shown = text[max(0, found.start - 40) : found.end + 200]
+                    return shown, round(found.share * specific * factor, 4), found.share
+        return None
+
+
+def _plain(block: str) -> str:
+    """A block whose words can be compared: no colours, JSON escapes undone, line ends kept."""
+    if "\r" in block:
+        block = block.replace("\r\n", "\n").replace("\r", "\n")
+    if "\x1b" in block or "\\" in block:
+        return "\n".join(clean(line) for line in block.split("\n"))
+    return block
+
+
+def _overlapping(blocks: Iterable[str]) -> Iterator[tuple[int, str]]:
+    """(1-based line of its start, block): whole lines, each block with the last lines before it.
+
+    The overlap is what a window needs, so that a text across two blocks is seen whole.
+    """
+    number, rest = 1, ""
+    for block in blocks:
+        text = rest + block
+        if text.count("\n") <= _BEFORE + _AFTER and len(text) < 4 * LONGEST:
+            rest = text
+            continue
+        yield number, text
+        keep = len(text)
+        for _ in range(_BEFORE + _AFTER + 1):
+            keep = max(text.rfind("\n", 0, keep), 0)
+        keep = max(keep, len(text) - 4 * LONGEST)
+        keep = keep + 1 if text[keep : keep + 1] == "\n" else keep
+        number += text.count("\n", 0, keep)
+        rest = text[keep:]
+    if rest:
+        yield number, rest
