@@ -13,8 +13,9 @@ __all__ = ["Hit", "Matcher"]
 
 # An error text may go on over some lines: a terminal wrapped it, or the engine prefixed each.
 _BEFORE, _AFTER = 2, 4
-# A signature is looked for where this many of its anchor words stand in one block of the log.
-_ANCHORS_TOGETHER = 2
+# A signature is looked for where this many of its anchor words stand within a few lines. Each time
+# that was in vain so often, its words are common in this log and one more of them is asked for.
+_ANCHORS_TOGETHER, _IN_VAIN = 2, 20
 _JOINED = 0.97
 
 
@@ -47,7 +48,7 @@ class Matcher:
         self._entries: list[tuple[str, Signature, tuple[str, ...]]] = []
         self._by_anchor: dict[str, list[int]] = {}
         for record, signature in entries:
-            words = sorted(signature.anchors, key=lambda w: (shared[w], -len(w), w))[:4]
+            words = sorted(signature.anchors, key=lambda w: (shared[w], -len(w), w))
             # Without a whole word between blanks, the longest literal stands in for one.
             bare = max(signature.literals, key=len, default="").strip()
             anchors = tuple(words) if words else (bare,)
@@ -66,53 +67,63 @@ class Matcher:
         several equal hits is kept.
         """
         best: dict[int, Hit] = {}
+        vain: Counter[int] = Counter()
         for first, block in _overlapping(blocks):
             text = _plain(block)
-            active = self._together(text)
+            active = self._together(text, vain)
             active = {i for i in active if i not in best or best[i].share < 1.0}
             if not active:
                 continue
             lines = text.split("\n")
-            for index, here in self._places(active, lines):
+            for index, here in self._places(active, lines, vain):
                 known = best.get(index)
                 if known and known.share == 1.0:
                     continue
                 hit = self._hit(index, lines, here)
-                if hit and (known is None or hit[1] > known.score):
+                if hit is None:
+                    vain[index] += 1
+                elif known is None or hit[1] > known.score:
                     record, signature, _ = self._entries[index]
                     best[index] = Hit(record, signature.text, first + here, *hit)
         return tuple(sorted(best.values(), key=lambda h: (-h.score, h.line, h.id)))
 
-    def _together(self, block: str) -> set[int]:
+    def _together(self, block: str, vain: Counter[int]) -> set[int]:
         """The signatures of which enough anchors stand in this block."""
         words = self._words.intersection(block.split())
         words |= {bare for bare in self._bare if bare in block}
         together = Counter(i for word in words for i in self._by_anchor[word])
-        return {i for i, count in together.items() if count >= self._need(i)}
+        return {i for i, count in together.items() if count >= self._need(i, vain)}
 
-    def _need(self, index: int) -> int:
-        return min(_ANCHORS_TOGETHER, len(self._entries[index][2]))
+    def _need(self, index: int, vain: Counter[int]) -> int:
+        asked = _ANCHORS_TOGETHER + vain[index] // _IN_VAIN
+        return min(asked, len(self._entries[index][2]))
 
-    def _places(self, active: set[int], lines: list[str]) -> Iterator[tuple[int, int]]:
+    def _places(
+        self, active: set[int], lines: list[str], vain: Counter[int]
+    ) -> Iterator[tuple[int, int]]:
         """(signature, line index) wherever enough of its anchors stand within a few lines."""
-        words = {w for i in active for w in self._entries[i][2]}
+        by_word: dict[str, list[int]] = {}
+        for index in active:
+            for word in self._entries[index][2]:
+                by_word.setdefault(word, []).append(index)
+        words = frozenset(by_word)
         bare = [i for i in active if self._entries[i][2][0] in self._bare]
-        seen: dict[int, tuple[int, str]] = {}
+        seen: dict[int, dict[str, int]] = {index: {} for index in active}
         for here, line in enumerate(lines):
             for index in bare:
                 if self._entries[index][2][0] in line:
                     yield index, here
             for word in words.intersection(line.split()):
-                for index in self._by_anchor[word]:
-                    if index not in active:
+                for index in by_word[word]:
+                    places = seen[index]
+                    places[word] = here
+                    need = self._need(index, vain)
+                    if len(places) < need:
                         continue
-                    before = seen.get(index)
-                    seen[index] = (here, word)
-                    if self._need(index) == 1:
-                        yield index, here
-                    elif before and before[1] != word and here - before[0] <= _BEFORE + _AFTER:
-                        yield index, before[0]
-                        if before[0] != here:
+                    near = [n for n in places.values() if here - n <= _BEFORE + _AFTER]
+                    if len(near) >= need:
+                        yield index, min(near)
+                        if min(near) != here:
                             yield index, here
 
     def _hit(self, index: int, lines: list[str], here: int) -> tuple[str, float, float] | None:

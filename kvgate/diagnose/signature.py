@@ -92,15 +92,19 @@ class Signature:
 
     @cached_property
     def anchors(self) -> tuple[str, ...]:
-        """Up to three long words that stand whole in the literals, longest first.
+        """Long words that stand whole in the literals: up to three of each half.
 
-        A text that holds none of them can't match, even where it was wrapped or cut.
+        A text that holds none of them can't match. Both halves have some, so that a text whose
+        end was cut off still shows the first half's.
         """
-        words: list[str] = []
-        for literal in self.literals:
-            pieces = literal.split(" ")
-            words += [w for w in pieces[1:-1] if w]
-        return tuple(sorted(dict.fromkeys(words), key=lambda w: (-len(w), w))[:3])
+        words = [w for literal in self.literals for w in literal.split(" ")[1:-1] if w]
+        half = (len(words) + 1) // 2
+        chosen = [
+            word
+            for part in (words[:half], words[half:])
+            for word in sorted(dict.fromkeys(part), key=lambda w: (-len(w), w))[:3]
+        ]
+        return tuple(dict.fromkeys(chosen))
 
     @cached_property
     def _segments(self) -> tuple[_Segment, ...]:
