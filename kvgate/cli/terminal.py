@@ -1,0 +1,38 @@
+"""The terminal: one console, which knows whether a person or a program reads it."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from rich.console import Console, RenderableType
+
+__all__ = ["console", "show"]
+
+# What a pipe or a file gets: wide enough for a table, and nothing is wrapped to a guessed screen.
+_PIPED = 120
+
+
+def console() -> Console:
+    """A console on standard output; colours only for a terminal, and not under NO_COLOR."""
+    from rich.console import Console
+
+    return Console(
+        width=None if sys.stdout.isatty() else _PIPED,
+        highlight=False,
+        soft_wrap=False,
+        markup=False,
+        emoji=False,
+    )
+
+
+def show(what: RenderableType) -> None:
+    """Print; without the blanks at the right of a table's cells when it's no terminal."""
+    out = console()
+    if out.is_terminal:
+        out.print(what)
+        return
+    with out.capture() as held:
+        out.print(what)
+    sys.stdout.write("".join(f"{line.rstrip()}\n" for line in held.get().splitlines()))
