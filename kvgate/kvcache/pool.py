@@ -1,0 +1,210 @@
+"""What vLLM reserves: blocks, the tokens and the concurrency it prints, and its refusal."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from kvgate.kvcache.grouping import Group, group_layers
+from kvgate.kvcache.page import Demand
+from kvgate.kvcache.stages import pipeline_stages
+from kvgate.kvcache.vllm_pages import PagePlan
+from kvgate.kvcache.vllm_rules import VllmRules
+from kvgate.units import GiB
+
+__all__ = ["VllmPool", "vllm_pool"]
+
+
+@dataclass(frozen=True, slots=True)
+class VllmPool:
+    """vLLM's pool on one rank.
+
+    ``bytes_per_rank`` is the memory given (the smallest rank's), ``bytes_per_block`` the largest
+    stage's, ``blocks`` the smallest rank's. ``tokens`` and ``concurrency`` are what this version
+    prints as "GPU KV cache size" and "Maximum concurrency". ``needed`` is what one request of
+    ``max_model_len`` takes (bytes per rank, as the start-up check counts them), ``longest`` the
+    longest ``max_model_len`` that passes the check, 0 where none does. ``refusal`` is the engine's
+    message where it does not start.
+    """
+
+    bytes_per_rank: int
+    bytes_per_block: int
+    blocks: int
+    block_size: int
+    groups: tuple[Group, ...]
+    blocks_per_request: tuple[int, ...]
+    tokens: int
+    concurrency: float
+    needed: int
+    longest: int
+    refusal: str | None
+    lines: tuple[str, ...]
+
+
+def vllm_pool(
+    plan: PagePlan,
+    rules: VllmRules,
+    memory: Sequence[int],
+    demand: Demand,
+    *,
+    num_layers: int,
+    hybrid: bool = True,
+) -> VllmPool:
+    """The pool that ``memory`` bytes give, one entry per pipeline stage (its smallest rank).
+
+    Raises InputError where the engine cannot group the pages.
+    """
+    groups = group_layers(plan.layers, rules, hybrid=hybrid)
+    if not groups:
+        return _without_cache(min(memory), demand)
+    stages = pipeline_stages(num_layers, len(memory))
+    held = [
+        groups if len(memory) == 1 else tuple(g for g in (x.on_stage(s) for x in groups) if g)
+        for s in stages
+    ]
+    per_block = [max(group.bytes_ for group in part) for part in held if part]
+    with_cache = [m for m, part in zip(memory, held, strict=True) if part]
+    blocks = min(m // size for m, size in zip(with_cache, per_block, strict=True))
+    worst = max(per_block)
+    per_request = tuple(group.blocks(demand) for group in groups)
+    asked = _blocks_asked(groups, per_request, rules)
+    concurrency = blocks / asked if asked else 0.0
+    if rules.reports_concurrency:
+        tokens = int(concurrency * demand.max_model_len)
+    else:
+        smallest = min(group.page.block_size for group in groups)
+        tokens = blocks // len(groups) * smallest * demand.dcp
+    check = _Check(groups, held, per_block, with_cache, rules, demand, plan)
+    needed, refusal = check.verdict()
+    return VllmPool(
+        bytes_per_rank=min(memory), bytes_per_block=worst, blocks=blocks,
+        block_size=plan.block_size, groups=groups, blocks_per_request=per_request, tokens=tokens,
+        concurrency=concurrency, needed=needed, longest=check.longest(), refusal=refusal,
+        lines=_explain(groups, per_request, worst, blocks, tokens, concurrency, rules, demand),
+    )  # fmt: skip
+
+
+def _blocks_asked(groups: tuple[Group, ...], blocks: tuple[int, ...], rules: VllmRules) -> int:
+    if rules.sums_group_blocks:
+        return sum(blocks)
+    # Before, the groups' bytes were added up and divided by the first group's page.
+    sizes = [sum(page.bytes_ for i, page in group.layers if i >= 0) for group in groups]
+    if len({group.page.bytes_ for group in groups}) == 1 and all(
+        page.bytes_ == group.page.bytes_ for group in groups for _, page in group.layers
+    ):
+        return sum(blocks)
+    total = sum(count * size for count, size in zip(blocks, sizes, strict=True))
+    return -(-total // sizes[0])
+
+
+@dataclass(frozen=True, slots=True)
+class _Check:
+    """The start-up check: does one request of a length fit on every stage?"""
+
+    groups: tuple[Group, ...]
+    held: list[tuple[Group, ...]]
+    per_block: list[int]
+    memory: list[int]
+    rules: VllmRules
+    demand: Demand
+    plan: PagePlan
+
+    def needed(self, length: int, stage: int) -> int:
+        demand = Demand(length, self.demand.in_flight, self.demand.dcp, self.demand.encoder_tokens)
+        if not self.rules.needs_by_group:
+            # Older versions added up the layers of the whole model, on every stage.
+            return sum(page.blocks(demand) * page.bytes_ for _, page in self.plan.layers)
+        if not self.rules.needs_by_stage:
+            whole = max(group.bytes_ for group in self.groups)
+            return whole * sum(group.blocks(demand) for group in self.groups)
+        parts = [part for part in self.held if part]
+        return self.per_block[stage] * sum(group.blocks(demand) for group in parts[stage])
+
+    def room(self, stage: int) -> int:
+        aside = self.per_block[stage] if self.rules.null_block else 0
+        return self.memory[stage] - aside
+
+    def fits(self, length: int) -> bool:
+        return all(self.needed(length, s) <= self.room(s) for s in range(len(self.memory)))
+
+    def longest(self, most: int | None = None) -> int:
+        low, high = 0, most or max(self.demand.max_model_len, 1 << 24)
+        while low < high:
+            middle = (low + high + 1) // 2
+            if self.fits(middle):
+                low = middle
+            else:
+                high = middle - 1
+        return low
+
+    def verdict(self) -> tuple[int, str | None]:
+        length = self.demand.max_model_len
+        needed = max(self.needed(length, s) for s in range(len(self.memory)))
+        for stage in range(len(self.memory)):
+            room = self.room(stage)
+            if room <= 0:
+                return needed, "No available memory for the cache blocks."
+            asked = self.needed(length, stage)
+            if asked > room:
+                fit = self.longest(length)
+                estimate = (
+                    f" Based on the available memory, the estimated maximum model length is {fit}."
+                    if fit
+                    else ""
+                )
+                return needed, (
+                    f"To serve at least one request with the model's max seq len ({length}), "
+                    f"({_gib(asked)} GiB KV cache is needed, which is larger than the available KV "
+                    f"cache memory ({_gib(room)} GiB).{estimate}"
+                )
+        return needed, None
+
+
+def _explain(
+    groups: tuple[Group, ...],
+    per_request: tuple[int, ...],
+    per_block: int,
+    blocks: int,
+    tokens: int,
+    concurrency: float,
+    rules: VllmRules,
+    demand: Demand,
+) -> tuple[str, ...]:
+    lines = []
+    seen: dict[tuple[str, int], list[int]] = {}
+    for group, count in zip(groups, per_request, strict=True):
+        seen.setdefault((group.page.describe(), count), []).append(len(group.layers))
+    for (text, count), sizes in seen.items():
+        many = (
+            f"{len(sizes)} groups of {max(sizes)}" if len(sizes) > 1 else f"1 group of {sizes[0]}"
+        )
+        lines.append(f"{many} layers, {text}; {count:,} blocks a request")
+    wasted = sum(group.wasted for group in groups)
+    if wasted:
+        lines.append(f"{wasted} padding layers make the groups equal")
+    lines.append(f"one block, all groups' layers side by side: {per_block:,} B")
+    if rules.reports_concurrency:
+        lines.append(
+            f"{blocks:,} blocks / {sum(per_request):,} a request = {concurrency:.2f}x; "
+            f"x {demand.max_model_len:,} = {tokens:,} tokens"
+        )
+    else:
+        cp = f" x dcp {demand.dcp}" if demand.dcp > 1 else ""
+        smallest = min(group.page.block_size for group in groups)
+        lines.append(
+            f"{blocks:,} blocks // {len(groups)} groups x {smallest:,} tokens{cp} = {tokens:,} "
+            f"tokens; {blocks:,} / {sum(per_request):,} a request = {concurrency:.2f}x"
+        )
+    return tuple(lines)
+
+
+def _without_cache(memory: int, demand: Demand) -> VllmPool:
+    return VllmPool(
+        bytes_per_rank=memory, bytes_per_block=0, blocks=1, block_size=0, groups=(),
+        blocks_per_request=(), tokens=0, concurrency=0.0, needed=0, longest=demand.max_model_len,
+        refusal=None, lines=("the model keeps nothing between tokens",),
+    )  # fmt: skip
+
+
+def _gib(count: int) -> str:
+    return f"{round(count / GiB, 2)}"

@@ -1,0 +1,367 @@
+"""One question, one answer: how much KV a model needs, and what an engine's pool makes of a GPU."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, fields, replace
+from typing import Any
+
+from kvgate.architecture.layers import Layer
+from kvgate.architecture.model import Architecture
+from kvgate.catalog.gpus import Gpu
+from kvgate.errors import InputError
+from kvgate.kvcache.answer import PoolAnswer, Range
+from kvgate.kvcache.needs import Needs, needs
+from kvgate.kvcache.request import Request, engine_version
+from kvgate.units import format_bytes
+
+__all__ = ["Sizing", "Weights", "size"]
+
+
+@dataclass(frozen=True, slots=True)
+class Weights:
+    """Bytes of weights per rank, None where nobody knows, and how they were found."""
+
+    bytes_per_rank: int | None
+    basis: str
+
+
+@dataclass(frozen=True, slots=True)
+class Sizing:
+    """Both answers: what the model needs, and what the engine reserves.
+
+    ``pool`` is None where neither a GPU nor KV memory was given, and ``fits`` with it.
+    ``max_model_len`` is the length both were computed at.
+    """
+
+    arch: Architecture
+    engine: str
+    needs: Needs
+    pool: PoolAnswer | None
+    weights: Weights
+    max_model_len: int
+    fits: bool | None
+    assumptions: tuple[str, ...]
+    explanation: tuple[str, ...]
+
+    @property
+    def sequence_bytes(self) -> int:
+        """What one sequence of ``max_model_len`` tokens needs, whole model, one copy."""
+        return self.needs.sequence_bytes(self.max_model_len)
+
+    @property
+    def tokens(self) -> int | None:
+        """What the engine prints as its KV cache size, in tokens."""
+        return self.pool.tokens if self.pool is not None else None
+
+    @property
+    def max_concurrency(self) -> float | None:
+        """What the engine prints as its maximum concurrency."""
+        return self.pool.max_concurrency if self.pool is not None else None
+
+    def plot(self, *, points: int = 65) -> tuple[tuple[int, int, int], ...]:
+        """(context, bytes a rank needs, bytes of the pool): GiB against context, as plain values.
+
+        Contexts run evenly from 0 to ``max_model_len``; the pool is 0 where there is none.
+        """
+        pool = self.pool.memory.likely if self.pool is not None else 0
+        steps = max(points - 1, 1)
+        contexts = [self.max_model_len * step // steps for step in range(steps + 1)]
+        return tuple((c, self.needs.rank_sequence_bytes(c), pool) for c in contexts)
+
+    def to_json(self) -> dict[str, Any]:
+        """The object that ``kvgate size --json`` prints; its keys are a contract."""
+        need, pool = self.needs, self.pool
+        return {
+            "schema_version": 1,
+            "model": {"id": self.arch.id, "layers": [_layer(g.layer, g.count, g.because)
+                                                     for g in self.arch.groups]},
+            "kv": {
+                "dtype": need.choice.flag,
+                "format": need.choice.format.name,
+                "bytes_per_token": _number(need.bytes_per_token),
+                "bytes_per_token_per_rank": _number(need.bytes_per_token_per_rank),
+                "window_bytes_per_sequence": need.window_bytes_per_sequence,
+                "state_bytes_per_sequence": need.state_bytes_per_sequence,
+                "sequence_bytes": self.sequence_bytes,
+            },
+            "pool": {
+                "bytes_per_rank": pool.memory.likely if pool else None,
+                "bytes_per_rank_range": [pool.memory.low, pool.memory.high] if pool else None,
+                "block_size": pool.block_size if pool else None,
+                "blocks": pool.blocks if pool else None,
+                "tokens": pool.tokens if pool else None,
+                "max_concurrency": pool.max_concurrency if pool else None,
+                "max_model_len_that_fits": pool.longest if pool else None,
+                "refusal": pool.refusal if pool else None,
+                **(dict(pool.extra) if pool else {}),
+            },
+            "weights": {"bytes_per_rank": self.weights.bytes_per_rank, "basis": self.weights.basis},
+            "fits": self.fits,
+            "assumptions": list(self.assumptions),
+            "explanation": list(self.explanation),
+        }  # fmt: skip
+
+
+def size(
+    model: str | Architecture,
+    *,
+    gpu: str | Gpu | None = None,
+    engine: str | None = None,
+    tp: int = 1,
+    pp: int = 1,
+    dcp: int = 1,
+    kv_cache_dtype: str = "auto",
+    dtype: str = "auto",
+    ssm_dtype: str = "auto",
+    block_size: int | None = None,
+    max_model_len: int | None = None,
+    max_num_batched_tokens: int | None = None,
+    max_num_seqs: int | None = None,
+    gpu_memory_utilization: float | None = None,
+    kv_cache_memory: int | Sequence[int] | None = None,
+    prefix_caching: bool | None = None,
+    weights_bytes: int | None = None,
+    speculative_tokens: int = 0,
+    async_scheduling: bool | None = None,
+    hybrid_kv_cache_manager: bool = True,
+    mamba_cache_mode: str | None = None,
+    enforce_eager: bool = False,
+    encoder_tokens: int | None = None,
+    quantization: str | None = None,
+    kv_cache_dtype_skip_layers: Sequence[str] = (),
+    options: object | None = None,
+) -> Sizing:
+    """Size a model's KV cache, and an engine's pool where a GPU or KV memory is given.
+
+    ``model`` is a catalogue id or a parsed architecture; ``engine`` such as ``vllm==0.33.0``
+    (newest vLLM when not given); the parallel sizes, dtypes and limits are the engine's own flags.
+    ``kv_cache_memory`` is bytes per GPU (one figure, or one per pipeline stage, the smallest
+    rank's). ``weights_bytes`` is bytes of weights per GPU, counted from the architecture when not
+    given, with an engine's own ``quantization`` of a 16-bit checkpoint applied.
+    ``speculative_tokens`` > 0 counts the checkpoint's draft layers and what speculation holds.
+    ``options`` are an engine's further settings (`SglangOptions`, `LlamaOptions`,
+    `TrtllmOptions`).
+
+    Raises InputError for whatever is unknown, does not divide, or is missing.
+
+    >>> size("Qwen/Qwen3-Next-80B-A3B-Instruct").needs.bytes_per_token
+    24576.0
+    """
+    arch = _architecture(model)
+    name, version, assumed = engine_version(engine)
+    card = _gpu(gpu)
+    length = _length(arch, max_model_len)
+    memory = [kv_cache_memory] if isinstance(kv_cache_memory, int) else kv_cache_memory
+    if memory is not None and (not memory or min(memory) < 0):
+        raise InputError(f"KV memory of {memory} bytes is impossible")
+    need = needs(
+        arch, kv_cache_dtype=kv_cache_dtype, engine=name, version=version,
+        sm=card.sm if card is not None else None, tp=tp, pp=pp, dcp=dcp, dtype=dtype,
+        ssm_dtype=ssm_dtype, speculative=speculative_tokens, encoder_tokens=encoder_tokens,
+        skip_layers=tuple(kv_cache_dtype_skip_layers),
+    )  # fmt: skip
+    weights = Weights(None, "not asked: no GPU was given")
+    if card is not None or weights_bytes is not None:
+        weights = _weights(arch, weights_bytes, tp, pp, dtype, quantization, speculative_tokens > 0)
+    request = Request(
+        arch=arch, gpu=card, engine=name, version=version, tp=tp, pp=pp, dcp=dcp,
+        kv_cache_dtype=kv_cache_dtype, dtype=dtype, ssm_dtype=ssm_dtype, max_model_len=length,
+        block_size=block_size, max_num_batched_tokens=max_num_batched_tokens,
+        max_num_seqs=max_num_seqs, gpu_memory_utilization=gpu_memory_utilization, memory=memory,
+        prefix_caching=prefix_caching, weights_bytes=weights.bytes_per_rank,
+        speculative=speculative_tokens, async_scheduling=async_scheduling,
+        hybrid=hybrid_kv_cache_manager, mamba_cache_mode=mamba_cache_mode,
+        enforce_eager=enforce_eager, encoder_tokens=encoder_tokens,
+        skip_layers=tuple(kv_cache_dtype_skip_layers),
+    )  # fmt: skip
+    pool = None
+    notes = [assumed] if assumed else []
+    if card is not None or memory is not None:
+        pool = _pool(request, options)
+    explanation = _explain(need, length, pool)
+    if pool is not None and not pool.fits:
+        explanation += _ways_to_fit(request, pool, options)
+    limit = arch.max_position_embeddings
+    if limit is not None and length > limit:
+        notes.append(
+            f"{length:,} tokens is beyond the {limit:,} that the config of {arch.id} gives; "
+            "engines refuse that unless told otherwise"
+        )
+    notes += [*need.assumptions, *(pool.assumptions if pool is not None else ())]
+    return Sizing(
+        arch=arch, engine=f"{name}=={version}", needs=need, pool=pool, weights=weights,
+        max_model_len=length, fits=pool.fits if pool is not None else None,
+        assumptions=tuple(dict.fromkeys(notes)), explanation=explanation,
+    )  # fmt: skip
+
+
+def _pool(request: Request, options: object | None) -> PoolAnswer:
+    # Only the engine that was asked for is imported: a command pays for nothing else.
+    match request.engine:
+        case "vllm":
+            from kvgate.kvcache.vllm import vllm_answer
+
+            _no_options(options, "vLLM")
+            return vllm_answer(request).answer
+        case "sglang":
+            from kvgate.kvcache.sglang_answer import sglang_answer
+            from kvgate.kvcache.sglang_options import SglangOptions
+
+            if options is not None and not isinstance(options, SglangOptions):
+                raise InputError(f"SGLang takes no {type(options).__name__}")
+            return sglang_answer(request, options)
+        case "llama.cpp":
+            from kvgate.kvcache.llamacpp import LlamaOptions, llama_answer
+
+            if options is not None and not isinstance(options, LlamaOptions):
+                raise InputError(f"llama.cpp takes no {type(options).__name__}")
+            return llama_answer(request, options)
+        case "tensorrt-llm":
+            from kvgate.kvcache.trtllm import TrtllmOptions, trtllm_answer
+
+            if options is not None and not isinstance(options, TrtllmOptions):
+                raise InputError(f"TensorRT-LLM takes no {type(options).__name__}")
+            return trtllm_answer(request, options)
+        case other:
+            raise InputError(f"kvgate has no pool model of {other}")
+
+
+def _ways_to_fit(request: Request, pool: PoolAnswer, options: object | None) -> tuple[str, ...]:
+    """What would make the asked length fit, each tried out."""
+    ways = []
+    if pool.longest:
+        ways.append(f"to fit: max_model_len {pool.longest:,}")
+    small = {"llama.cpp": "q8_0", "sglang": "fp8_e4m3"}.get(request.engine, "fp8")
+    tries = {
+        f"kv_cache_dtype {small}": replace(request, kv_cache_dtype=small),
+        "max_num_batched_tokens 2,048": replace(request, max_num_batched_tokens=2048),
+        "gpu_memory_utilization 0.95": replace(request, gpu_memory_utilization=0.95),
+    }
+    for name, changed in tries.items():
+        if changed.memory is not None and "utilization" in name:
+            continue
+        try:
+            found = _pool(changed, options)
+        except InputError:
+            continue
+        if found.fits:
+            ways.append(f"to fit: {name} (then up to {found.longest or 0:,} tokens)")
+    return tuple(ways)
+
+
+def _no_options(options: object | None, engine: str) -> None:
+    if options is not None:
+        raise InputError(f"{engine} takes no {type(options).__name__}")
+
+
+def _architecture(model: str | Architecture) -> Architecture:
+    if isinstance(model, Architecture):
+        return model
+    from kvgate.architecture.released import model as released
+
+    return released(model)
+
+
+def _gpu(gpu: str | Gpu | None) -> Gpu | None:
+    if gpu is None or isinstance(gpu, Gpu):
+        return gpu
+    from kvgate.catalog.gpus import gpu as known
+
+    return known(gpu)
+
+
+def _length(arch: Architecture, asked: int | None) -> int:
+    if asked is not None:
+        if asked < 1:
+            raise InputError(f"max_model_len is {asked}; it must be at least 1")
+        return asked
+    if arch.max_position_embeddings is None:
+        raise InputError(
+            f"the config of {arch.id} names no maximum length", hint="say max_model_len"
+        )
+    return arch.max_position_embeddings
+
+
+def _weights(
+    arch: Architecture,
+    given: int | None,
+    tp: int,
+    pp: int,
+    dtype: str,
+    quantization: str | None,
+    draft: bool,
+) -> Weights:
+    if given is not None:
+        if given < 0:
+            raise InputError(f"{given} bytes of weights are impossible")
+        return Weights(given, "given")
+    from kvgate.architecture.weights import weights_per_rank
+
+    try:
+        counted = weights_per_rank(
+            arch, tp=tp, pp=pp, dtype=None if dtype == "auto" else dtype,
+            quantization=quantization, draft=draft,
+        )  # fmt: skip
+    except InputError as error:
+        return Weights(None, f"unknown: {error.message}")
+    left_out = f"; not counted: {', '.join(arch.not_counted)}" if arch.not_counted else ""
+    return Weights(counted, f"counted from the architecture{left_out}")
+
+
+def _layer(layer: Layer, count: int, because: tuple[str, ...]) -> dict[str, Any]:
+    """The layer's own facts, without those that say nothing."""
+    facts: dict[str, Any] = {"kind": layer.kind, "count": count}
+    for field in fields(layer):
+        value = getattr(layer, field.name)
+        if field.name == "kind" or value is None or value is False:
+            continue
+        if field.name == "indexer":
+            value = {"head_dim": value.head_dim, "topk": value.topk}
+        facts[field.name] = value
+    facts["because"] = list(because)
+    return facts
+
+
+def _explain(need: Needs, length: int, pool: PoolAnswer | None) -> tuple[str, ...]:
+    lines = [f"KV dtype {need.choice.flag} ({need.choice.format.name}): {need.choice.because}"]
+    for group in need.groups:
+        keys = f" [{', '.join(group.because)}]" if group.because else ""
+        draft = "draft, " if group.draft else ""
+        lines.append(f"{draft}{group.kind}: {group.formula}{keys}")
+        if group.copies > 1:
+            lines[-1] += f"; held {group.copies} times over {need.tp} ranks"
+    lines.append(
+        f"grows by {format_bytes(need.bytes_per_token)} a token "
+        f"({format_bytes(need.bytes_per_token_per_rank)} per rank)"
+    )
+    if need.window_bytes_per_sequence:
+        lines.append(
+            f"windows hold {format_bytes(need.window_bytes_per_sequence)} a sequence at most"
+        )
+    if need.state_bytes_per_sequence:
+        lines.append(f"states hold {format_bytes(need.state_bytes_per_sequence)} a sequence")
+    lines.append(
+        f"one sequence of {length:,} tokens needs {format_bytes(need.sequence_bytes(length))}"
+    )
+    if pool is not None:
+        lines.append(f"KV memory per GPU: {_range(pool.memory)}")
+        lines += pool.lines
+        if pool.longest is not None:
+            lines.append(f"the longest sequence that fits has {pool.longest:,} tokens")
+        if pool.refusal:
+            lines.append(pool.refusal)
+    return tuple(lines)
+
+
+def _range(memory: Range) -> str:
+    if memory.known:
+        return format_bytes(memory.likely)
+    return (
+        f"{format_bytes(memory.likely)} (from {format_bytes(memory.low)} to "
+        f"{format_bytes(memory.high)})"
+    )
+
+
+def _number(value: float) -> int | float:
+    return int(value) if value == int(value) else value

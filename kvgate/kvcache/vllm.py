@@ -1,0 +1,190 @@
+"""vLLM's answer to a sizing question: its defaults, its pages, its pool."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from kvgate.architecture.layers import Attention, NoCache
+from kvgate.architecture.model import Architecture
+from kvgate.catalog.formats import kv_format
+from kvgate.errors import InputError, nearest
+from kvgate.kvcache.answer import PoolAnswer, Range
+from kvgate.kvcache.choice import choose_format, model_dtype, plain_layers
+from kvgate.kvcache.page import Demand
+from kvgate.kvcache.pool import VllmPool, vllm_pool
+from kvgate.kvcache.request import Request
+from kvgate.kvcache.reserve import Reserve, available
+from kvgate.kvcache.vllm_pages import PagePlan, Setup, default_block_size, plan_pages
+from kvgate.kvcache.vllm_rules import VllmRules, batch_defaults, vllm_rules
+from kvgate.units import format_bytes
+
+__all__ = ["Defaults", "VllmAnswer", "vllm_answer", "vllm_defaults"]
+
+
+@dataclass(frozen=True, slots=True)
+class Defaults:
+    """vLLM's settings after its own defaults, and what was assumed for them."""
+
+    max_num_batched_tokens: int
+    max_num_seqs: int
+    gpu_memory_utilization: float
+    prefix_caching: bool
+    mamba_mode: str
+    in_flight: int
+    assumptions: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class VllmAnswer:
+    """The generic answer, with vLLM's own pool and the reserve behind it (None without a GPU)."""
+
+    answer: PoolAnswer
+    pool: VllmPool
+    reserve: Reserve | None
+    defaults: Defaults
+
+
+def vllm_answer(request: Request) -> VllmAnswer:
+    """The pool vLLM makes of a request that gives a GPU or the KV memory per rank.
+
+    Raises InputError where a default cannot be known without a GPU, and where vLLM has no such
+    combination.
+    """
+    rules = vllm_rules(request.version)
+    defaults = vllm_defaults(request, rules)
+    plan = _plan(request, rules, defaults)
+    demand = Demand(
+        request.max_model_len, defaults.in_flight, request.dcp, request.encoder_tokens or 0
+    )
+    hybrid = _hybrid_manager(request, rules)
+
+    def pool_of(memory: list[int]) -> VllmPool:
+        return vllm_pool(
+            plan, rules, memory, demand, num_layers=request.arch.num_layers, hybrid=hybrid
+        )
+
+    reserve = None
+    if request.memory is not None:
+        given = list(request.memory)
+        if len(given) not in (1, request.pp):
+            raise InputError(
+                f"{len(given)} memory figures for {request.pp} pipeline stages",
+                hint="give one figure, or one per stage",
+            )
+        stages = given if len(given) == request.pp else given * request.pp
+        pool = pool_of(stages)
+        memory = Range.exact(min(given))
+    else:
+        reserve = available(request, rules, defaults.max_num_batched_tokens, defaults.max_num_seqs,
+                            defaults.gpu_memory_utilization)  # fmt: skip
+        memory = reserve.kv
+        pool = pool_of([max(memory.likely, 0)] * request.pp)
+    lines = [*plan.lines, *pool.lines]
+    if reserve is not None:
+        lines = [*reserve.lines, *lines, *_spread(memory, pool_of, request.pp)]
+    answer = PoolAnswer(
+        memory=memory, block_size=pool.block_size, blocks=pool.blocks, tokens=pool.tokens,
+        max_concurrency=pool.concurrency, longest=pool.longest, fits=pool.refusal is None,
+        refusal=pool.refusal, lines=tuple(lines),
+        assumptions=(*defaults.assumptions, *plan.assumptions,
+                     *(reserve.assumptions if reserve is not None else ())),
+    )  # fmt: skip
+    return VllmAnswer(answer, pool, reserve, defaults)
+
+
+def vllm_defaults(request: Request, rules: VllmRules) -> Defaults:
+    """vLLM's settings for a request, where the user gave none.
+
+    Raises InputError for a utilisation outside 0 to 1 and for an unknown Mamba cache mode.
+    """
+    notes: list[str] = []
+    tokens, seqs = request.max_num_batched_tokens, request.max_num_seqs
+    if tokens is None or seqs is None:
+        if request.gpu is None:
+            by_card = (8192, 1024)
+            notes.append("no GPU given: max_num_batched_tokens is taken to be 8192, as on an H100")
+        else:
+            by_card = batch_defaults(rules, request.gpu.memory_bytes, request.gpu.name)
+        tokens = tokens if tokens is not None else by_card[0]
+        seqs = seqs if seqs is not None else by_card[1]
+    utilization = request.gpu_memory_utilization
+    if utilization is None:
+        utilization = rules.gpu_memory_utilization
+    if not 0 < utilization <= 1:
+        raise InputError(f"gpu_memory_utilization is {utilization}; it must be above 0, up to 1")
+    has_states = _has_states(request.arch)
+    prefix = request.prefix_caching
+    if prefix is None:
+        prefix = rules.hybrid_prefix_caching if has_states else True
+    mode = rules.mamba_mode(request.arch.model_type, prefix, request.speculative)
+    if request.mamba_cache_mode is not None and prefix:
+        modes = ("none", "align", "all")
+        if request.mamba_cache_mode not in modes:
+            raise InputError(
+                f"unknown mamba_cache_mode {request.mamba_cache_mode!r}",
+                hint=nearest(request.mamba_cache_mode, modes),
+            )
+        mode = mode if request.mamba_cache_mode == "none" else request.mamba_cache_mode
+    batches = 1
+    if rules.in_flight:
+        asynchronous = request.async_scheduling
+        if asynchronous is None:
+            asynchronous = rules.async_by_default and request.pp == 1
+        batches = 2 if asynchronous and request.pp == 1 else request.pp
+    return Defaults(
+        max_num_batched_tokens=tokens, max_num_seqs=seqs, gpu_memory_utilization=utilization,
+        prefix_caching=prefix, mamba_mode=mode if has_states else "none",
+        in_flight=tokens * batches, assumptions=tuple(notes),
+    )  # fmt: skip
+
+
+def _plan(request: Request, rules: VllmRules, defaults: Defaults) -> PagePlan:
+    arch = request.arch
+    choice = choose_format(
+        arch, engine="vllm", version=request.version, sm=request.sm,
+        kv_cache_dtype=request.kv_cache_dtype, dtype=request.dtype,
+    )  # fmt: skip
+    runs_in, _ = model_dtype(arch, "vllm", request.dtype)
+    block = request.block_size
+    if block is None:
+        block = default_block_size(arch, rules, request.sm)
+    if block < 1:
+        raise InputError(f"block size {block} is impossible")
+    return plan_pages(
+        arch,
+        Setup(
+            rules=rules, choice=choice, tp=request.tp, block_size=block,
+            max_model_len=request.max_model_len, model_type=arch.model_type, model_dtype=runs_in,
+            sm=request.sm, mamba_mode=defaults.mamba_mode, ssm_dtype=request.ssm_dtype,
+            speculative=request.speculative, plain=kv_format(runs_in),
+            spared=plain_layers(arch, choice, request.skip_layers),
+        ),
+    )  # fmt: skip
+
+
+def _hybrid_manager(request: Request, rules: VllmRules) -> bool:
+    chunked = any(
+        isinstance(g.layer, Attention) and g.layer.kind == "chunked" for g in request.arch.groups
+    )
+    if chunked and (not rules.chunked_hybrid or request.speculative):
+        return False
+    return request.hybrid
+
+
+def _has_states(arch: Architecture) -> bool:
+    plain = ("full", "sliding", "chunked", "cross", "mla", "compressed", "none")
+    return any(
+        not isinstance(group.layer, NoCache) and group.layer.kind not in plain
+        for group in arch.groups
+    )
+
+
+def _spread(memory: Range, pool_of: object, pp: int) -> list[str]:
+    if memory.known or not callable(pool_of):
+        return []
+    low, high = (pool_of([max(size, 0)] * pp) for size in (memory.low, memory.high))
+    return [
+        f"from {format_bytes(memory.low)} to {format_bytes(memory.high)} of KV memory a GPU: "
+        f"{low.tokens:,} to {high.tokens:,} tokens, {low.concurrency:.2f}x to "
+        f"{high.concurrency:.2f}x"
+    ]

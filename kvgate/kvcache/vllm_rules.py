@@ -1,0 +1,127 @@
+"""vLLM's sizing rules by version: what changed, and from which release on.
+
+Each boundary was read in the Python sources of the releases on both sides of it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+
+from packaging.version import Version
+
+from kvgate.errors import InputError
+from kvgate.units import GiB
+
+__all__ = ["OLDEST", "VllmRules", "batch_defaults", "vllm_rules"]
+
+OLDEST = Version("0.9")
+# Models whose Mamba layers could cache every block ("all" mode) where prefix caching was on.
+_ALL_MODE = (
+    "bamba", "nemotron_h", "jamba", "mamba2", "mamba", "zamba2", "granitemoehybrid", "falcon_h1",
+    "falcon_mamba",
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class VllmRules:
+    """The rules of one version.
+
+    ``reports_concurrency``: "GPU KV cache size" is concurrency x max_model_len; before, it was
+    blocks // groups x the smallest block. ``group_ratio``: buckets less than this many times the
+    smallest are padded up instead of split. ``in_flight``: windowed layers reserve for every batch
+    in flight, not for one. ``pads_pages``: pages that do not divide the largest are padded.
+    ``packs``: mixed page sizes lie side by side in block-outermost layouts. ``null_block``: the
+    start-up check sets one block aside. ``needs_by_group``: that check counts blocks per group;
+    ``needs_by_stage``: of one pipeline stage's layers, not of the whole model's (vLLM issue 34076).
+    """
+
+    version: Version
+    gpu_memory_utilization: float
+    reports_concurrency: bool
+    group_ratio: float | None
+    in_flight: bool
+    async_by_default: bool
+    pads_pages: bool
+    packs: bool
+    null_block: bool
+    needs_by_group: bool
+    needs_by_stage: bool
+    sums_group_blocks: bool
+    hybrid_prefix_caching: bool
+    mamba_modes: bool
+    mamba_all_mode: bool
+    prefill_checkpoints: bool
+    chunked_hybrid: bool
+    mla_hybrid_align: int | None
+    graphs_reserved: bool
+    large_card_tier: bool
+    gb10_small_tier: bool
+
+    def mamba_mode(self, model_type: str, prefix_caching: bool, speculative: int) -> str:
+        """``none``, ``align`` or ``all``: how Mamba states are kept."""
+        if not prefix_caching:
+            return "none"
+        family = any(model_type.startswith(name) for name in _ALL_MODE)
+        if not self.mamba_modes:
+            # Before the modes had names, models with support cached every block.
+            return "all" if family and self.version.release >= (0, 12) else "none"
+        if not (self.mamba_all_mode and family):
+            return "align"
+        aligned = self.version.release[:2] in ((0, 20), (0, 21)) and speculative
+        return "align" if aligned else "all"
+
+
+@lru_cache(maxsize=128)
+def vllm_rules(version: Version) -> VllmRules:
+    """The rules of a version; a nightly or release candidate counts as its release.
+
+    Raises InputError for a version older than the oldest rules known.
+    """
+    if version.release < OLDEST.release:
+        raise InputError(
+            f"vLLM {version} is older than the oldest allocator kvgate knows, {OLDEST}",
+            hint="kvgate does not guess backwards",
+        )
+
+    def since(text: str) -> bool:
+        return version.release >= Version(text).release
+
+    return VllmRules(
+        version=version,
+        gpu_memory_utilization=0.92 if since("0.20") else 0.9,
+        reports_concurrency=since("0.20.1"),
+        group_ratio=1.5 if since("0.18") else 1.25 if since("0.12") else None,
+        in_flight=since("0.26"),
+        async_by_default=since("0.14"),
+        pads_pages=since("0.24"),
+        packs=since("0.29"),
+        null_block=since("0.29"),
+        needs_by_group=since("0.14"),
+        needs_by_stage=since("0.17"),
+        sums_group_blocks=since("0.30"),
+        hybrid_prefix_caching=since("0.26"),
+        mamba_modes=since("0.14.1"),
+        mamba_all_mode=not since("0.28"),
+        prefill_checkpoints=since("0.29"),
+        chunked_hybrid=since("0.14"),
+        mla_hybrid_align=128 if since("0.27") else None if since("0.20") else 64,
+        graphs_reserved=since("0.20.2"),
+        large_card_tier=since("0.28"),
+        gb10_small_tier=since("0.33"),
+    )
+
+
+def batch_defaults(rules: VllmRules, memory_bytes: int, gpu: str) -> tuple[int, int]:
+    """(max_num_batched_tokens, max_num_seqs) of the API server on a card of that memory and name.
+
+    Source: vllm engine/arg_utils.py. Before V1's API server took over, smaller cards already had
+    2,048 and 256.
+    """
+    name = gpu.casefold()
+    if rules.large_card_tier and memory_bytes >= 160 * GiB:
+        return 16384, 1024
+    small = "a100" in name or (rules.gb10_small_tier and ("gb10" in name or "spark" in name))
+    if memory_bytes >= 70 * GiB and not small:
+        return 8192, 1024
+    return 2048, 256
