@@ -23,6 +23,7 @@ COMMANDS = {
     "claims": "Run the claims of records.",
     "graph": "Export the link graph of the records.",
     "new": "Write a new record that already lints.",
+    "explain": "Say what a code such as KV305 means and what to do.",
 }
 
 

@@ -133,6 +133,7 @@ class _Builder:
     path: str
     lines: int
     stack: list[_Frame] = field(default_factory=list)
+    source: list[str] = field(default_factory=list)
     anchors: dict[str, tuple[Node, int]] = field(default_factory=dict)
     open_anchors: set[str] = field(default_factory=set)
     root: Node | None = None
@@ -141,11 +142,14 @@ class _Builder:
         from ruamel.yaml import YAML
         from ruamel.yaml.error import MarkedYAMLError, YAMLError
 
+        self.source = text.split("\n")
         try:
             for event in YAML(typ="safe", pure=True).parse(text):
                 self._event(event)
-        except InputError:
-            raise
+        except InputError as error:
+            raise InputError(
+                error.message, hint=error.hint or _hint(text), place=error.place
+            ) from None
         except MarkedYAMLError as error:
             mark = error.problem_mark or error.context_mark
             place = self._place(mark) if mark is not None else Place(self.path, self.lines + 1)
@@ -164,6 +168,13 @@ class _Builder:
 
     def _place(self, mark: Any) -> Place:
         return Place(self.path, self.lines + mark.line + 1, mark.column + 1)
+
+    def _indent(self, below: int) -> int:
+        """The column where the lines of a block scalar begin."""
+        for line in self.source[below : below + 50]:
+            if line.strip():
+                return len(line) - len(line.lstrip(" ")) + 1
+        return 1
 
     def _event(self, event: Any) -> None:
         kind = type(event).__name__
@@ -185,6 +196,8 @@ class _Builder:
             plain = event.style is None and not (event.tag or "").endswith(":str")
             value = _scalar(event.value) if plain and event.tag in (None, "") else event.value
             block = event.style in ("|", ">")
+            if block:
+                place = Place(place.path, place.line, self._indent(event.start_mark.line + 1))
             self._add(Node(value, event.value, place, block), 1, event.anchor)
         elif kind == "AliasEvent":
             place = self._place(event.start_mark)

@@ -80,9 +80,9 @@ def command(
     )
     if plot:
         from kvgate.cli.atomic import write_text
-        from kvgate.kvcache.plot import svg
+        from kvgate.kvcache.plot import plot_svg
 
-        write_text(plot, svg(answer))
+        write_text(plot, plot_svg(answer))
     if as_json:
         click.echo(json.dumps(answer.to_json(), ensure_ascii=False, indent=2))
         return

@@ -1,0 +1,97 @@
+"""A check as a tired person reads it: one line each, worst first, then the details."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from rich.console import Group, RenderableType
+from rich.padding import Padding
+from rich.text import Text
+
+from kvgate.errors import Diagnostic
+from kvgate.plan.model import Plan
+from kvgate.rules.judge import Judged, Open
+from kvgate.units import format_bytes
+
+__all__ = ["report"]
+
+_STYLE = {
+    "blocks-start": "bold red",
+    "fails-later": "red",
+    "silently-wrong": "magenta",
+    "slower": "yellow",
+    "surprise": "cyan",
+}
+
+
+def report(
+    results: Sequence[tuple[Plan, tuple[Judged, ...], tuple[Open, ...]]],
+    stale: Sequence[Diagnostic],
+) -> RenderableType:
+    """Everything `kvgate check` prints, for a rich console."""
+    parts: list[RenderableType] = []
+    for made, found, undecided in results:
+        if parts:
+            parts.append(Text())
+        parts += _one(made, found, undecided)
+    parts += [Text(str(d), style="yellow") for d in stale]
+    return Group(*parts)
+
+
+def _one(
+    made: Plan, found: tuple[Judged, ...], undecided: tuple[Open, ...]
+) -> list[RenderableType]:
+    parts: list[RenderableType] = [Text(_head(made), style="bold")]
+    parts += [Text(f"  {line}") for line in _facts(made)]
+    if not found:
+        parts.append(Text("  nothing found", style="green"))
+    for one in found:
+        line = Text("  ")
+        line.append(f"{one.severity:<14}", style=_STYLE[one.severity])
+        line.append(f" {one.id}", style="bold")
+        parts.append(line)
+    for one in found:
+        parts += [Text(), Text(f"{one.id}: {one.title}", style=_STYLE[one.severity])]
+        if one.finding.message != one.title:
+            parts.append(Padding(Text(one.finding.message), (0, 0, 0, 2)))
+        parts += [Padding(Text(f"because {fact}"), (0, 0, 0, 2)) for fact in one.finding.because]
+        if one.finding.fix:
+            parts.append(Padding(Text(f"fix: {one.finding.fix}"), (0, 0, 0, 2)))
+        if not one.id.startswith("KV"):
+            parts.append(Padding(Text(f"more: kvgate show {one.id}", style="dim"), (0, 0, 0, 2)))
+    if undecided:
+        parts += [Text(), Text("Could not be decided", style="bold")]
+        by_fact: dict[str, list[str]] = {}
+        for open_ in undecided:
+            by_fact.setdefault(open_.lacks, []).append(open_.id)
+        for lacks, ids in by_fact.items():
+            parts.append(Padding(Text(f"for want of {lacks}: {', '.join(ids)}"), (0, 0, 0, 2)))
+    return parts
+
+
+def _head(made: Plan) -> str:
+    deployment = made.deployment
+    engine = str(made.release) if made.release else deployment.spec
+    where = f" on {made.gpu.name}" if made.gpu else ""
+    name = f"{deployment.name}: " if deployment.name else ""
+    role = f" ({deployment.role})" if deployment.role in ("prefill", "decode") else ""
+    return f"{name}{deployment.model or 'no model named'}, {engine}{where}{role}"
+
+
+def _facts(made: Plan) -> list[str]:
+    lines = [f"assumed: {text}" for text in made.assumed]
+    if made.gates is not None and made.gates.selected:
+        lines.append(f"attention backend: {made.gates.selected}")
+    if made.outcome is not None and made.outcome.selected:
+        page = f", page {made.outcome.page_size}" if made.outcome.page_size else ""
+        lines.append(f"attention backend: {made.outcome.selected}{page}")
+        lines += [f"changed by SGLang: {note}" for note in made.outcome.notes]
+    if made.sizing is not None:
+        need = format_bytes(made.sizing.sequence_bytes)
+        lines.append(f"one sequence of {made.sizing.max_model_len:,} tokens needs {need}")
+        pool = made.sizing.pool
+        if pool is not None:
+            tokens = f", {pool.tokens:,} tokens" if pool.tokens else ""
+            lines.append(f"KV memory per GPU: {format_bytes(pool.memory.likely)}{tokens}")
+    lines += [f"unknown {u.what}: {u.lacks}" for u in made.unknown]
+    return lines

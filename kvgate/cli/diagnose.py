@@ -1,0 +1,79 @@
+"""``kvgate diagnose``: which gotcha a log belongs to."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import click
+
+from kvgate.errors import InputError, Place
+
+__all__ = ["command"]
+
+_BLOCK = 1 << 20
+
+
+@click.command(short_help="Find the gotcha a log or error text belongs to.")
+@click.argument("file", default="-")
+@click.option("--most", type=click.IntRange(1), default=5, show_default=True)
+@click.option("--json", "as_json", is_flag=True)
+def command(file: str, most: int, as_json: bool) -> None:
+    """Read a log from FILE (- or nothing: standard input) and name the records it points to.
+
+    Exit status 1 when a record was found, 0 when none fits.
+    """
+    from kvgate.diagnose import diagnose
+    from kvgate.records.loader import load
+
+    library = load()
+    signatures = [
+        (r.id, s.text)
+        for r in library.records.values()
+        if r.front.status in ("active", "draft")
+        for s in r.front.signatures
+    ]
+    texts = {r.id: f"{r.title} {r.page.section('Symptom')}" for r in library.records.values()}
+    answer = diagnose(_text(file), signatures, texts)
+    titles = {r.id: r.title for r in library.records.values()}
+    if as_json:
+        click.echo(json.dumps(answer.to_json(most), ensure_ascii=False, indent=2))
+    elif answer.matches:
+        for match in answer.matches[:most]:
+            click.echo(f"{click.style(match.id, bold=True)}  line {match.line}")
+            click.echo(f"    {titles[match.id]}")
+            click.echo(f"    {click.style(match.text, dim=True)}")
+        click.echo(f"\nmore: kvgate show {answer.matches[0].id}")
+    else:
+        click.echo("no record's signature stands in this log")
+        for record_id, _ in answer.guesses:
+            click.echo(f"  a guess by its words: {record_id}: {titles[record_id]}")
+        click.echo("to report it: kvgate new ID --sample '<the line, without names and tokens>'")
+    raise SystemExit(1 if answer.matches else 0)
+
+
+def _text(file: str) -> Iterator[str]:
+    if file == "-":
+        yield from _decoded(sys.stdin.buffer)
+        return
+    path = Path(file)
+    if path.is_dir():
+        raise InputError("is a folder, not a log", place=Place(file), code="KV002")
+    with path.open("rb") as stream:
+        yield from _decoded(stream)
+
+
+def _decoded(stream: BinaryIO) -> Iterator[str]:
+    """Blocks of text: UTF-8, or UTF-16 by its mark; what is neither is replaced."""
+    import codecs
+
+    first = stream.read(_BLOCK)
+    utf16 = first[:2] in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+    decoder: Any = codecs.getincrementaldecoder("utf-16" if utf16 else "utf-8")(errors="replace")
+    while first:
+        yield decoder.decode(first)
+        first = stream.read(_BLOCK)
+    yield decoder.decode(b"", final=True)

@@ -1,0 +1,145 @@
+"""Make a plan: find the release, the model and the GPU, then ask the gates and the sizing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from kvgate.architecture.model import Architecture
+from kvgate.architecture.released import model as released
+from kvgate.attention.report import Report
+from kvgate.attention.sglang.outcome import Outcome
+from kvgate.catalog.engines import Release, release, releases
+from kvgate.catalog.gpus import Gpu
+from kvgate.catalog.gpus import gpu as known_gpu
+from kvgate.deployment.model import Deployment
+from kvgate.errors import InputError
+from kvgate.kvcache.size import Sizing
+from kvgate.plan.model import Plan, Unknown
+
+__all__ = ["Draft", "plan"]
+
+
+@dataclass(slots=True)
+class Draft:
+    """A plan in the making: each engine's module adds what it finds."""
+
+    deployment: Deployment
+    release: Release | None
+    arch: Architecture | None
+    gpu: Gpu | None
+    settings: dict[str, Any]
+    gates: Report | None = None
+    outcome: Outcome | None = None
+    sizing: Sizing | None = None
+    assumed: list[str] = field(default_factory=list)
+    unknown: list[Unknown] = field(default_factory=list)
+
+    def lack(self, what: str, lacks: str) -> None:
+        """Note that ``what`` stays open for want of ``lacks``."""
+        self.unknown.append(Unknown(what, lacks))
+
+    def attempt(self, what: str, ask: Callable[[], Any]) -> Any:
+        """What ``ask`` gives; where it refuses, None, and its reason as the fact that's lacking."""
+        try:
+            return ask()
+        except InputError as error:
+            self.lack(what, f"{error.message}{f' ({error.hint})' if error.hint else ''}")
+            return None
+
+
+def plan(
+    deployment: Deployment,
+    *,
+    gpu: str | Gpu | None = None,
+    model: Architecture | None = None,
+    kv_cache_memory: int | None = None,
+) -> Plan:
+    """What the engine makes of a deployment.
+
+    ``gpu`` stands in where the deployment names none, ``model`` where the model isn't in the
+    catalogue; ``kv_cache_memory`` is bytes per GPU, when known from a log. What can't be settled is
+    in ``unknown`` with the fact it lacks; a GPU that doesn't exist raises InputError.
+    """
+    draft = Draft(deployment, None, model, None, dict(deployment.flags))
+    _release(draft)
+    if draft.arch is None:
+        _model(draft)
+    draft.gpu = _gpu(draft, gpu)
+    match deployment.engine:
+        case "vllm":
+            from kvgate.plan.vllm import fill
+
+            fill(draft, kv_cache_memory)
+        case "sglang":
+            from kvgate.plan.sglang import fill
+
+            fill(draft, kv_cache_memory)
+        case _:
+            from kvgate.plan.other import fill
+
+            fill(draft, kv_cache_memory)
+    return Plan(
+        deployment=deployment,
+        release=draft.release,
+        arch=draft.arch,
+        gpu=draft.gpu,
+        settings=draft.settings,
+        gates=draft.gates,
+        outcome=draft.outcome,
+        sizing=draft.sizing,
+        assumed=tuple(dict.fromkeys(draft.assumed)),
+        unknown=tuple(dict.fromkeys(draft.unknown)),
+    )
+
+
+def _release(draft: Draft) -> None:
+    deployment = draft.deployment
+    if not releases(deployment.engine):
+        return
+    draft.release = draft.attempt("version", lambda: release(deployment.spec))
+    if draft.release is None:
+        return
+    if deployment.version is None:
+        draft.assumed.append(
+            f"no version is named: answered for the newest in the catalogue, {draft.release}"
+        )
+    elif draft.release.note:
+        draft.assumed.append(draft.release.note)
+
+
+def _model(draft: Draft) -> None:
+    name = draft.deployment.model
+    if not name:
+        draft.lack("model", "the model's name" if not draft.deployment.hidden else "the model")
+        return
+    draft.arch = draft.attempt("model", lambda: released(name))
+    if draft.arch is not None:
+        _override(draft)
+
+
+def _override(draft: Draft) -> None:
+    """What --hf-overrides changes of an architecture; anything but lengths leaves it unknown."""
+    overrides = draft.settings.get("hf_overrides") or draft.settings.get("json_model_override_args")
+    if not isinstance(overrides, dict) or draft.arch is None:
+        return
+    rest = set(overrides)
+    longest = overrides.get("max_position_embeddings")
+    if isinstance(longest, int) and longest > 0:
+        draft.arch = replace(draft.arch, max_position_embeddings=longest)
+        rest.discard("max_position_embeddings")
+    rest -= {"rope_scaling", "rope_parameters", "rope_theta"}
+    if rest:
+        draft.arch = None
+        draft.lack("model", f"what {', '.join(sorted(rest))} of the overridden config changes")
+
+
+def _gpu(draft: Draft, given: str | Gpu | None) -> Gpu | None:
+    if isinstance(given, Gpu):
+        return given
+    name = given or draft.deployment.gpu
+    if name:
+        return known_gpu(name)
+    draft.lack("gpu", "the GPU (--gpu)")
+    return None

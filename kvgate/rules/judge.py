@@ -1,0 +1,100 @@
+"""All rules over one plan: what was found, worst first, and what couldn't be decided."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from kvgate.deployment.problems import REFUSED
+from kvgate.plan.model import Plan
+from kvgate.rules.registry import rule
+from kvgate.rules.verdict import Finding, Undecided
+
+__all__ = ["SEVERITIES", "Case", "Judged", "Open", "judge"]
+
+SEVERITIES = ("blocks-start", "fails-later", "silently-wrong", "slower", "surprise")
+
+# Codes of findings that no record stands for: what the engine itself would say.
+GATE, LATER, POOL = "KV430", "KV431", "KV432"
+_NOTES = frozenset({"KV407", "KV415", "KV417"})
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """A record as the judge needs it: its id, severity, title and the name of its rule."""
+
+    id: str
+    severity: str
+    title: str
+    rule: str
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """A finding with the record (or code) it belongs to; ``title`` is the record's."""
+
+    id: str
+    severity: str
+    title: str
+    finding: Finding
+
+
+@dataclass(frozen=True, slots=True)
+class Open:
+    """A record whose rule couldn't decide, and the fact that would settle it."""
+
+    id: str
+    lacks: str
+
+
+def judge(plan: Plan, cases: Iterable[Case]) -> tuple[tuple[Judged, ...], tuple[Open, ...]]:
+    """What the records' rules, the parser and the engine's own gates say of a plan.
+
+    Findings come worst first, in the order of ``cases`` among equals. The engine's own refusal is a
+    finding of its own only where no record already explains why it won't start.
+    """
+    found: list[Judged] = []
+    undecided: list[Open] = []
+    for case in cases:
+        match rule(case.rule)(plan):
+            case Finding() as finding:
+                found.append(Judged(case.id, case.severity, case.title, finding))
+            case Undecided(lacks):
+                undecided.append(Open(case.id, lacks))
+            case None:
+                pass
+    found += _own(plan, explained=any(f.severity == "blocks-start" for f in found))
+    found += [
+        Judged(
+            problem.code,
+            "blocks-start" if problem.code in REFUSED else "surprise",
+            problem.message,
+            Finding(problem.message, (str(problem.place),), problem.hint),
+        )
+        for problem in plan.deployment.problems
+        if problem.code not in _NOTES
+    ]
+    found.sort(key=lambda f: SEVERITIES.index(f.severity))
+    return tuple(found), tuple(undecided)
+
+
+def _own(plan: Plan, *, explained: bool) -> list[Judged]:
+    if explained:
+        return []
+    found = []
+    if plan.gates is not None and plan.gates.error:
+        found.append(_blocks(GATE, "the engine finds no attention backend", plan.gates.error))
+    if plan.outcome is not None and plan.outcome.error:
+        message = f"{plan.outcome.error} [{plan.outcome.when}]"
+        found.append(_blocks(GATE, "SGLang refuses these settings", message))
+    if plan.gates is not None and not plan.gates.error and plan.gates.then_fails:
+        found.append(_blocks(LATER, "a backend is chosen, then fails", plan.gates.then_fails))
+    pool = plan.sizing.pool if plan.sizing is not None else None
+    if pool is not None and not pool.fits:
+        message = pool.refusal or "one sequence of the full length does not fit"
+        found.append(_blocks(POOL, "the KV cache does not fit", message))
+    return found
+
+
+def _blocks(code: str, title: str, message: str) -> Judged:
+    return Judged(code, "blocks-start", title, Finding(message))

@@ -1,0 +1,1 @@
+"""The site: a thin MkDocs plugin, what it writes beside the pages, and the templates."""
