@@ -33,6 +33,7 @@ class Draft:
     gates: Report | None = None
     outcome: Outcome | None = None
     sizing: Sizing | None = None
+    forced_backend: str | None = None
     assumed: list[str] = field(default_factory=list)
     unknown: list[Unknown] = field(default_factory=list)
 
@@ -89,6 +90,7 @@ def plan(
         gates=draft.gates,
         outcome=draft.outcome,
         sizing=draft.sizing,
+        forced_backend=draft.forced_backend,
         assumed=tuple(dict.fromkeys(draft.assumed)),
         unknown=tuple(dict.fromkeys(draft.unknown)),
     )

@@ -14,6 +14,7 @@ from kvgate.catalog.engines import Release
 from kvgate.catalog.gpus import Gpu
 from kvgate.deployment.model import Deployment
 from kvgate.kvcache.size import Sizing
+from kvgate.plan.command import changed
 
 __all__ = ["Plan", "Unknown"]
 
@@ -41,6 +42,7 @@ class Plan:
     - ``gates``: vLLM's verdict on each layer group; ``outcome``: SGLang's resolution. None where
       they couldn't be asked; ``unknown`` says why.
     - ``sizing``: both KV answers and the pool.
+    - ``forced_backend``: the attention backend that a flag or the environment forces, upper case.
     - ``assumed``: what was taken for granted, in words; ``unknown``: what stays open.
     """
 
@@ -52,6 +54,7 @@ class Plan:
     gates: Report | None = None
     outcome: Outcome | None = None
     sizing: Sizing | None = None
+    forced_backend: str | None = None
     assumed: tuple[str, ...] = ()
     unknown: tuple[Unknown, ...] = ()
 
@@ -77,6 +80,33 @@ class Plan:
     def lacks(self, what: str) -> str | None:
         """The fact that ``what`` lacks, or None when it's settled."""
         return next((u.lacks for u in self.unknown if u.what == what), None)
+
+    @property
+    def kv_cache_dtype(self) -> str:
+        """The cache's dtype as asked for, ``auto`` where nobody asked."""
+        return str(self.get("kv_cache_dtype") or "auto")
+
+    @property
+    def reads_fp8(self) -> bool:
+        """Whether the cache is fp8, by the flag or by the checkpoint's own scheme."""
+        if self.kv_cache_dtype != "auto":
+            return self.kv_cache_dtype.startswith("fp8")
+        return self.sizing is not None and self.sizing.needs.choice.format.name.startswith("fp8")
+
+    @property
+    def max_model_len(self) -> int | None:
+        """The longest sequence asked for, else the model's own, in tokens."""
+        if self.sizing is not None:
+            return self.sizing.max_model_len
+        return self.arch.max_position_embeddings if self.arch is not None else None
+
+    def with_flag(self, flag: str, value: str) -> str:
+        """The command line with this flag set; for a manifest, the flag alone."""
+        return changed(self.deployment, {flag: value})
+
+    def without_flag(self, flag: str) -> str:
+        """The command line without this flag; for a manifest, that it is to be left out."""
+        return changed(self.deployment, {flag: None})
 
     def runs(self, engine: str) -> bool:
         """Whether the deployment starts this engine."""

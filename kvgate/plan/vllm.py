@@ -18,7 +18,7 @@ _ENVIRONMENT_UNTIL = (0, 15)
 def fill(draft: Draft, kv_cache_memory: int | None) -> None:
     """Ask the gates and the sizing; what they can't say goes to the draft's unknowns."""
     get = draft.settings.get
-    force = _forced(draft)
+    force = draft.forced_backend = _forced(draft)
     text_only = bool(get("language_model_only")) or _no_images(get("limit_mm_per_prompt"))
     tp, dcp = get("tensor_parallel_size") or 1, get("decode_context_parallel_size") or 1
     common = {"kv_cache_dtype": get("kv_cache_dtype") or "auto", "dtype": get("dtype") or "auto"}

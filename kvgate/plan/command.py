@@ -1,0 +1,58 @@
+"""A deployment's command line written anew, with a setting changed: what a fix looks like."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Mapping
+
+from kvgate.deployment.model import Deployment
+
+__all__ = ["changed"]
+
+# Spellings of one setting, so that the short one is replaced too. The rest is found by its name.
+_SHORT = {
+    "-tp": "--tensor-parallel-size",
+    "-pp": "--pipeline-parallel-size",
+    "-dp": "--data-parallel-size",
+    "-dcp": "--decode-context-parallel-size",
+    "-q": "--quantization",
+    "-ac": "--attention-config",
+    "-c": "--ctx-size",
+    "-np": "--parallel",
+    "-fa": "--flash-attn",
+}
+
+
+def changed(deployment: Deployment, flags: Mapping[str, str | None]) -> str:
+    """The command with each flag of ``flags`` set to its value, or left out where that is None.
+
+    Flags that the command has are changed in place, others come last. Where the deployment isn't a
+    command line (a manifest, a chart), just the flags are named.
+    """
+    left = dict(flags)
+    if not deployment.given or any(g.origin != "command line" for g in deployment.given):
+        return ", ".join(f"{k} {v}" if v is not None else f"without {k}" for k, v in left.items())
+    words = [*deployment.launcher.split()]
+    positional = [g for g in deployment.given if not g.written.startswith("-")]
+    words += [shlex.quote(g.text) for g in positional]
+    for given in deployment.given:
+        if given in positional:
+            continue
+        name = _name(given.written)
+        if name in left:
+            value = left.pop(name)
+            if value is not None:
+                words += [given.written.split("=")[0], shlex.quote(value)]
+            continue
+        words.append(given.written)
+        if given.text and given.text != given.written:
+            words.append(shlex.quote(given.text))
+    for name, value in left.items():
+        if value is not None:
+            words += [name, shlex.quote(value)]
+    return " ".join(words)
+
+
+def _name(written: str) -> str:
+    flag = written.split("=")[0]
+    return _SHORT.get(flag, flag.replace("_", "-"))

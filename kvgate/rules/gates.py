@@ -1,0 +1,121 @@
+"""Which attention backend can run: rules that read the engine's own verdict on each layer."""
+
+from __future__ import annotations
+
+from kvgate.architecture.layers import MLA, CompressedAttention
+from kvgate.plan.model import Plan
+from kvgate.rules.verdict import Finding, Undecided, Verdict
+
+__all__ = ["RULES"]
+
+
+def kernel_gate_by_sm_generation(plan: Plan) -> Verdict:
+    """A kernel that this GPU generation doesn't have is chosen or forced."""
+    if not plan.runs("vllm"):
+        return None
+    forced = plan.forced_backend
+    if plan.gates is None:
+        asked = plan.kv_cache_dtype.startswith("fp8") or forced is not None
+        return Undecided(plan.lacks("gates") or "the gates") if asked else None
+    where = f"{plan.gpu.name} (compute capability {plan.gpu.capability})" if plan.gpu else ""
+    fails = plan.gates.then_fails or ""
+    if "fp8e4nv" in fails:
+        return Finding(
+            f"{plan.gates.selected} is chosen for the {plan.kv_cache_dtype} cache, and its "
+            f"constructor then refuses it: {fails}",
+            (f"the GPU is {where}", "Triton reads fp8 from SM 8.9 on"),
+            plan.with_flag("--kv-cache-dtype", "bfloat16"),
+        )
+    error = plan.gates.error or ""
+    reasons = ("compute capability not supported", "only supported on Hopper devices")
+    if forced and any(reason in error for reason in reasons):
+        return Finding(
+            f"{forced} is forced, and has no kernel for this GPU: {error}",
+            (f"the GPU is {where}",),
+            plan.without_flag("--attention-backend"),
+        )
+    return None
+
+
+def forced_backend_refuses_head_size(plan: Plan) -> Verdict:
+    """FlashInfer is forced on a model with a layer that it doesn't take."""
+    if not plan.runs("vllm") or plan.forced_backend != "FLASHINFER":
+        return None
+    if plan.gates is None or plan.arch is None:
+        return Undecided(plan.lacks("gates") or "the gates")
+    error = plan.gates.error or ""
+    sizes = ", ".join(f"{n} layers of {s}" for s, n in plan.arch.head_sizes().items())
+    fix = plan.without_flag("--attention-backend")
+    if "head_size not supported" in error:
+        return Finding(
+            f"FLASHINFER doesn't take every head of {plan.arch.id} in {plan.release}: {error}",
+            (f"its head sizes are {sizes}",),
+            fix,
+        )
+    if "partial multimodal" in error and max(plan.arch.head_sizes(), default=0) > 256:
+        return Finding(
+            f"FLASHINFER refuses the image attention of {plan.arch.id}: {error}",
+            (f"its head sizes are {sizes}", "serving text only lifts this reason"),
+            fix,
+        )
+    return None
+
+
+def no_valid_attention_backend(plan: Plan) -> Verdict:
+    """No backend takes this combination of head size, cache dtype and GPU."""
+    if not plan.runs("vllm") or (plan.arch is not None and _latent(plan)):
+        return None
+    if plan.gates is None:
+        return _open(plan)
+    error = plan.gates.error or ""
+    if "No valid attention backend" not in error:
+        return None
+    return Finding(
+        f"no attention backend of {plan.release} takes this: {error}",
+        tuple(
+            f"head size {group.head_size}: {backend.name} says {', '.join(backend.reasons)}"
+            for group in plan.gates.groups
+            for backend in group.backends
+            if not backend.valid
+        ),
+        plan.with_flag("--kv-cache-dtype", "auto"),
+    )
+
+
+def mla_backend_missing(plan: Plan) -> Verdict:
+    """A model with latent attention finds no backend on this GPU."""
+    if not plan.runs("vllm") or plan.arch is None or not _latent(plan):
+        return None
+    if plan.gates is None:
+        return _open(plan)
+    error = plan.gates.error or ""
+    if not error:
+        return None
+    sparse = any(isinstance(g.layer, MLA) and g.layer.sparse for g in plan.arch.groups)
+    kind = "sparse MLA" if sparse else "MLA"
+    return Finding(
+        f"{plan.arch.id} has {kind}, which finds no backend here: {error}",
+        (f"the GPU is {plan.gpu.name} ({plan.gpu.capability})",) if plan.gpu else (),
+        plan.with_flag("--kv-cache-dtype", "auto") if plan.kv_cache_dtype != "auto" else "",
+    )
+
+
+def _latent(plan: Plan) -> bool:
+    groups = plan.arch.groups if plan.arch else ()
+    return any(isinstance(g.layer, MLA | CompressedAttention) for g in groups)
+
+
+def _open(plan: Plan) -> Undecided | None:
+    """Open only where the cache dtype is one that some GPU refuses."""
+    plain = plan.kv_cache_dtype in ("auto", "bfloat16", "float16")
+    if plain and not (plan.arch is not None and _latent(plan)):
+        return None
+    return Undecided(plan.lacks("gates") or "the gates")
+
+
+RULES = (
+    kernel_gate_by_sm_generation,
+    forced_backend_refuses_head_size,
+    no_valid_attention_backend,
+    mla_backend_missing,
+)
