@@ -17,8 +17,10 @@ CommonMark has it (kvgate's Markdown extension makes the renderer agree), and sa
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass
+
+from kvgate.claims.fence import TAB, CodeLine, Fence, prefix_length, source_lines
+from kvgate.claims.fencehiding import hidden
 
 __all__ = [
     "CodeLine",
@@ -29,70 +31,11 @@ __all__ = [
     "header_is_fence",
 ]
 
-_TAB = 4
-_LINE = re.compile(r"([^\r\n]*)(\r\n|\n|\r|\Z)")
 _OPENING = re.compile(r"([> ]*)(~{3,}|`{3,})(.*)", re.DOTALL)
 _LANGUAGE = re.compile(r"[ \t]*\.?[\w#.+-]+(?=[ \t]|$)")
 _ATTRIBUTES = re.compile(r"[ \t]*\{(.*)\}[ \t]*$", re.DOTALL)
 _OPTION = re.compile(r"[ \t]*([a-zA-Z][a-zA-Z0-9_]*)(?:=(\"[^\"]*\"|'[^']*'))?(?=[ \t]|$)")
 _HIGHLIGHTED = re.compile(r"\d+(?:-\d+)?(?:[ \t]+\d+(?:-\d+)?)*$")
-_COMMENT = re.compile(r"^ {0,3}<!--", re.MULTILINE)
-_LIST_ITEM = re.compile(r" *(?:\d+\.|[*+-])[ ]+")
-_CONTAINER = re.compile(r" {0,3}(?:!!!|\?\?\?\+?|===[!+]*|\[\^[^\]]*\]:)")
-_DEFINITION = re.compile(r" {0,3}: +\S")
-_ENDS_BLOCK = re.compile(r" *#{1,6}|<!--.*-->$| {0,3}(?:(?:\* *){3,}|(?:- *){3,}|(?:_ *){3,})$")
-
-
-@dataclass(frozen=True, slots=True)
-class CodeLine:
-    """One line of a fence's code: the offset where its code begins, the code, its 1-based line."""
-
-    start: int
-    text: str
-    line: int
-
-
-@dataclass(frozen=True, slots=True)
-class Fence:
-    """One fenced code block; all offsets count characters of the text given.
-
-    ``info`` is what follows the marker, stripped. ``start`` and ``end`` are the beginning of the
-    opening line and the end of the closing line (line break excluded); ``body_start`` and
-    ``body_end`` enclose the lines between them, each with its break. ``line`` is the 1-based line
-    of the opening. ``indent`` counts the columns before the marker, quote marks included.
-    ``closed`` is False where the closing line is missing; ``end`` equals ``body_end`` then.
-    """
-
-    info: str
-    start: int
-    end: int
-    body_start: int
-    body_end: int
-    line: int
-    closed: bool
-    indent: int
-    marker: str = "```"
-    prefix: str = ""
-
-    @property
-    def language(self) -> str:
-        """The first word of the header, lower case, without a dot or brace: ``pycon``."""
-        words = self.info.strip("{}").split()
-        return words[0].lstrip(".").lower() if words else ""
-
-    def lines(self, text: str) -> tuple[CodeLine, ...]:
-        """The lines of the body without the indentation or quote marks of the fence."""
-        found = []
-        for number, (start, raw) in enumerate(_lines(text, self.body_start, self.body_end), 1):
-            line = raw.expandtabs(_TAB)
-            skip = _prefix_length(line, self.indent)
-            code = line[skip:] if line.strip() else ""
-            found.append(CodeLine(start + _raw_index(raw, skip), code, self.line + number))
-        return tuple(found)
-
-    def code(self, text: str) -> str:
-        """The body as code: one string, lines joined and ended by ``\\n``."""
-        return "".join(f"{line.text}\n" for line in self.lines(text))
 
 
 def fences(text: str) -> tuple[Fence, ...]:
@@ -106,8 +49,8 @@ def fences(text: str) -> tuple[Fence, ...]:
     found = candidates(text)
     if not found:
         return ()
-    hidden = _hidden(text, found)
-    return tuple(fence for fence in found if fence not in hidden)
+    not_shown = hidden(text, found)
+    return tuple(fence for fence in found if fence not in not_shown)
 
 
 def candidates(text: str) -> tuple[Fence, ...]:
@@ -116,8 +59,8 @@ def candidates(text: str) -> tuple[Fence, ...]:
         return ()
     found: list[Fence] = []
     opened: _Open | None = None
-    for number, (start, raw) in enumerate(_lines(text, 0, len(text)), 1):
-        line = raw.expandtabs(_TAB) if "\t" in raw else raw
+    for number, (start, raw) in enumerate(source_lines(text, 0, len(text)), 1):
+        line = raw.expandtabs(TAB) if "\t" in raw else raw
         if opened:
             state = opened.judge(line)
             if state == _CLOSES:
@@ -199,7 +142,7 @@ class _Open:
 
     def judge(self, line: str) -> str:
         """Whether ``line`` (tabs expanded) lies inside, closes the fence, or cannot be its own."""
-        width = _prefix_length(line, len(self.prefix))
+        width = prefix_length(line, len(self.prefix))
         prefix, content = line[:width], line[width:]
         level, own = prefix.count(">"), self.prefix.count(">")
         if level > own:
@@ -234,126 +177,6 @@ def _opening(line: str, start: int, body_start: int, number: int) -> _Open | Non
     if not opening or not header_is_fence(opening[3]):
         return None
     return _Open(opening[1], opening[2], opening[3].strip(), start, body_start, number)
-
-
-def _hidden(text: str, found: tuple[Fence, ...]) -> set[Fence]:
-    """The candidates that stand in an HTML comment or in an indented code block."""
-    hidden = _in_indented_code(text, found)
-    comments = list(_comments(text, found))
-    at = 0
-    for fence in found:
-        while at < len(comments) and comments[at][1] <= fence.start:
-            at += 1
-        if at < len(comments) and comments[at][0] < fence.start:
-            hidden.add(fence)
-    return hidden
-
-
-def _comments(text: str, found: tuple[Fence, ...]) -> Iterator[tuple[int, int]]:
-    """The HTML comments that begin a line outside the fences; a fence's body closes none."""
-    at, inside = 0, 0
-    while opening := _COMMENT.search(text, at):
-        start = opening.start()
-        while inside < len(found) and found[inside].end <= start:
-            inside += 1
-        if inside < len(found) and found[inside].start <= start:
-            at = found[inside].end
-            continue
-        closing, later = opening.end(), inside
-        while (closing := text.find("-->", closing)) != -1:
-            while later < len(found) and found[later].end <= closing:
-                later += 1
-            if later == len(found) or closing < found[later].start:
-                break
-            closing = found[later].end
-        if closing == -1:
-            return
-        yield start, closing + 3
-        at = closing + 3
-
-
-def _in_indented_code(text: str, found: tuple[Fence, ...]) -> set[Fence]:
-    """The candidates no list item (footnote, admonition, definition) above holds so far in.
-
-    Python-Markdown nests by steps of four columns and looks at whole blocks, each by its first
-    line: a block further in than the blocks above it hold is code.
-    """
-    hidden: set[Fence] = set()
-    if not found:
-        return hidden
-    depth = 0  # how far in the next block may stand and still be text
-    for block in _blocks(text, found):
-        level = _level(block[0][0])
-        if level > depth:
-            hidden.update(fence for _, fence in block if fence)
-        else:
-            first = block[0][0]
-            starts = (
-                _LIST_ITEM.match(first)
-                or _CONTAINER.match(first[level * _TAB :])
-                or any(_DEFINITION.match(line[level * _TAB :]) for line, _ in block)
-            )
-            items = [_level(line) for line, _ in block[1:] if _LIST_ITEM.match(line)]
-            depth = max([level, *items]) + 1 if starts else level
-    return hidden
-
-
-def _blocks(text: str, found: tuple[Fence, ...]) -> Iterator[list[tuple[str, Fence | None]]]:
-    """The runs of lines between blank lines, each candidate as one line."""
-    ends = iter([*found, None])
-    fence = next(ends)
-    block: list[tuple[str, Fence | None]] = []
-    for start, raw in _lines(text, 0, len(text)):
-        if fence and start > fence.end - (not fence.closed):
-            fence = next(ends)
-        line = raw.expandtabs(_TAB)
-        if fence and start == fence.start:
-            block.append((line, fence))
-        elif fence and start > fence.start:
-            continue
-        elif line.strip(" "):
-            block.append((line, None))
-            if _ENDS_BLOCK.match(line):
-                yield block
-                block = []
-        elif block:
-            yield block
-            block = []
-    if block:
-        yield block
-
-
-def _level(line: str) -> int:
-    return (len(line) - len(line.lstrip(" "))) // _TAB
-
-
-def _prefix_length(line: str, most: int) -> int:
-    length = 0
-    while length < most and length < len(line) and line[length] in " >":
-        length += 1
-    return length
-
-
-def _raw_index(raw: str, column: int) -> int:
-    """The index in ``raw`` of the character that covers ``column`` once tabs are expanded."""
-    if "\t" not in raw:
-        return column
-    index = at = 0
-    while index < len(raw) and at < column:
-        at += _TAB - at % _TAB if raw[index] == "\t" else 1
-        index += 1
-    return index
-
-
-def _lines(text: str, start: int, end: int) -> Iterator[tuple[int, str]]:
-    """Each line's offset and text; a text that ends in a line break has no empty line after it."""
-    at = start
-    while at < end:
-        line = _LINE.match(text, at, end)
-        if not line:
-            return
-        yield at, line[1]
-        at = line.end()
 
 
 def _after(text: str, end: int) -> int:

@@ -1,0 +1,170 @@
+"""A new record: the text of a draft that lints, from what its author knows so far."""
+
+from __future__ import annotations
+
+import datetime
+import json
+import os
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+from kvgate.diagnose.logtext import clean, strip_prefix
+from kvgate.diagnose.signature import Signature
+from kvgate.errors import InputError, Place
+from kvgate.records import register, yaml
+from kvgate.records.record import read_record
+
+__all__ = ["NewRecord", "create", "record_text", "signature_of"]
+
+_PLAIN = re.compile(r"[A-Za-z][A-Za-z0-9 _./+()'-]*\Z")
+# What differs from log to log, the longer kinds first: addresses and ids, numbers.
+_VARIES = re.compile(
+    r"(?P<word>\b0x[0-9a-fA-F]+\b|\b[0-9a-fA-F]{8,}\b|(?<![\w.])/[\w.-]+(?:/[\w.-]+)+)"
+    r"|(?<![\w.-])(?P<num>\d[\d,_]*\.\d+)(?![\w.])"
+    r"|(?<![\w.-])(?P<int>\d+(?:[,_]\d+)*)(?![\w.])"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class NewRecord:
+    """What is known of a gotcha when its record is begun.
+
+    ``sample`` is a line of somebody's log, ``signature`` the same with holes (made of the sample
+    when it is left out). ``source`` is the https address where it was reported, ``at`` the version
+    it speaks of, ``seen`` the day it was read. Texts of sections may use Markdown.
+    """
+
+    id: str
+    title: str
+    concepts: tuple[str, ...]
+    severity: str
+    seen: datetime.date
+    engine: str = ""
+    introduced: str = ""
+    fixed: str = ""
+    sample: str = ""
+    signature: str = ""
+    source: str = ""
+    says: str = ""
+    at: str = ""
+    symptom: str = ""
+    cause: str = ""
+    workaround: str = ""
+
+
+def record_text(new: NewRecord) -> str:
+    """The Markdown of a draft record, which keeps to the schema.
+
+    Raises InputError where a value doesn't: all of them are in the message.
+    """
+    text = f"---\n{_front_matter(new)}---\n\n{_body(new)}"
+    found = read_record(text, f"{new.id}.md").found
+    if found:
+        faults = "; ".join(d.message for d in found)
+        raise InputError(faults, hint=found[0].hint)
+    return text
+
+
+def create(folder: Path, new: NewRecord) -> Path:
+    """Write a new record into a folder and its id into the folder's register.
+
+    Raises InputError where the id was ever used, where a value doesn't keep to the schema, or where
+    the file can't be written; then nothing is written.
+    """
+    text = record_text(new)
+    path = folder / f"{new.id}.md"
+    known = register.read_register(folder / register.FILE)
+    if new.id in known or os.path.lexists(path):
+        raise InputError(
+            f"the id {new.id!r} was used before",
+            hint="an id belongs to one record for ever; choose another",
+            place=Place(path.as_posix()),
+        )
+    try:
+        # "x": two authors at once can't overwrite each other.
+        with path.open("x", encoding="utf-8", newline="\n") as file:
+            file.write(text)
+    except OSError as error:
+        why = error.strerror or str(error)
+        place = Place(path.as_posix())
+        raise InputError(f"the record can't be written: {why}", place=place) from None
+    register.add_ids(folder / register.FILE, [new.id])
+    return path
+
+
+def signature_of(line: str) -> str:
+    """A log line as a signature: without prefix and colours, with holes for numbers and paths.
+
+    >>> signature_of("ERROR 11-30 12:00:01 [core.py:7] KV cache needs 3.5 GiB, 2 blocks left")
+    'KV cache needs {num} GiB, {int} blocks left'
+    """
+    text = strip_prefix(clean(line))
+    parts, at = [], 0
+    for found in _VARIES.finditer(text):
+        parts += [_literal(text[at : found.start()]), f"{{{found.lastgroup}}}"]
+        at = found.end()
+    made = "".join([*parts, _literal(text[at:])])
+    # A hole that can't stand for what it was made of would leave a signature that never matches.
+    return made if Signature(made).find(text) else _literal(text)
+
+
+def _literal(text: str) -> str:
+    return text.replace("{", "{{").replace("}", "}}")
+
+
+def _front_matter(new: NewRecord) -> str:
+    lines = [
+        "schema_version: 1",
+        f"id: {_scalar(new.id)}",
+        f"title: {_scalar(new.title)}",
+        f"concepts: [{', '.join(map(_scalar, new.concepts))}]",
+        f"severity: {_scalar(new.severity)}",
+    ]
+    if new.engine:
+        lines += ["affects:", f"  - engine: {_scalar(new.engine)}"]
+        lines += [f"    introduced: {json.dumps(new.introduced)}"] if new.introduced else []
+        lines += [f"    fixed: {json.dumps(new.fixed)}"] if new.fixed else []
+    if new.sample:
+        sample = clean(new.sample)
+        lines += [
+            "signatures:",
+            f"  - text: {_quoted(new.signature or signature_of(sample))}",
+            f"    sample: {_quoted(sample)}",
+        ]
+    if new.source:
+        lines += [
+            "sources:",
+            "  - id: report",
+            f"    url: {_scalar(new.source)}",
+            f"    says: {_scalar(new.says or 'it was reported here')}",
+            f"    at: {_scalar(new.at or 'no version given')}",
+            f"    seen: {new.seen.isoformat()}",
+        ]
+    return "\n".join([*lines, "status: draft", ""])
+
+
+def _body(new: NewRecord) -> str:
+    symptom = new.symptom or "Say what somebody sees, and when."
+    if new.source:
+        symptom = f"{symptom.rstrip()}[^report]"
+    sections = (
+        ("Symptom", symptom),
+        ("Root cause", new.cause or "Say why it happens, in the engine's own terms."),
+        ("Workaround", new.workaround or "Say what to do, and for which versions."),
+        ("Notes", f"Drafted on {new.seen.isoformat()}."),
+    )
+    return "\n\n".join(f"## {title}\n\n{text.strip()}" for title, text in sections) + "\n"
+
+
+def _scalar(text: str) -> str:
+    """A text as YAML that is read back as the same text, without quotes where it needs none."""
+    if _PLAIN.match(text) and text == text.strip():
+        node, found = yaml.parse(f"x: {text}", "")
+        if not found and node is not None and node.value() == {"x": text}:
+            return text
+    return _quoted(text)
+
+
+def _quoted(text: str) -> str:
+    return json.dumps(text, ensure_ascii=False)
