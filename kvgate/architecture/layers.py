@@ -31,7 +31,7 @@ class Indexer:
 class Attention:
     """Keys and values per head: MHA, GQA and MQA.
 
-    ``kind`` is ``full`` (every token), ``sliding`` (the last ``window`` tokens, the new one counted),
+    ``kind`` is ``full`` (every token), ``sliding`` (the last ``window`` tokens, the new one too),
     ``chunked`` (tokens of the own chunk of ``window`` tokens) or ``cross`` (the encoder's tokens).
     """
 
@@ -88,7 +88,7 @@ class CompressedAttention:
 
 @dataclass(frozen=True, slots=True)
 class GatedDeltaNet:
-    """Gated delta net (Qwen3-Next, Qwen3.5): a matrix state per value head and a convolution tail."""
+    """Gated delta net (Qwen3-Next, Qwen3.5): a matrix state per value head, a convolution tail."""
 
     kind: ClassVar[str] = "gdn"
     key_heads: int
@@ -101,7 +101,7 @@ class GatedDeltaNet:
 
 @dataclass(frozen=True, slots=True)
 class Mamba2:
-    """Mamba-2: ``heads`` x ``head_dim`` x ``state_size``, and a convolution over inner + 2 groups."""
+    """Mamba-2: ``heads`` x ``head_dim`` x ``state_size``, a convolution over inner + 2 groups."""
 
     kind: ClassVar[str] = "mamba2"
     heads: int
@@ -167,9 +167,9 @@ Layer = Attention | MLA | CompressedAttention | StateLayer | NoCache
 
 @dataclass(frozen=True, slots=True)
 class LayerGroup:
-    """Layers (0-based indices, ascending) that keep the same thing, and the config keys that say so.
+    """Layers (0-based indices, ascending) that keep the same, and the config keys that say so.
 
-    One layer index stands in two groups where a layer keeps two things (Falcon-H1: attention and Mamba).
+    An index stands in two groups where a layer keeps two things (Falcon-H1: attention, Mamba).
     """
 
     layer: Layer

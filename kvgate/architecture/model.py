@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from kvgate.architecture.layers import MLA, Attention, CompressedAttention, LayerGroup
+from kvgate.architecture.parts import Part
 
 __all__ = ["Architecture", "Draft", "Quantization"]
 
@@ -15,6 +16,9 @@ class Quantization:
 
     ``method`` is ``quant_method`` (fp8, modelopt, compressed-tensors, mxfp4 …); ``kv_cache`` the KV
     dtype it asks for (``fp8``, ``nvfp4`` …) with ``kv_cache_key``, the key that says so.
+    ``algorithm`` is ModelOpt's ``quant_algo``; ``experts`` says how routed experts are stored where
+    the config sets them apart (``mxfp4``, ``nvfp4``, ``w4a16_nvfp4``, ``int4_group32``);
+    ``layer_algorithms`` are the algorithms that a mixed checkpoint names layer by layer.
     """
 
     method: str
@@ -22,6 +26,9 @@ class Quantization:
     kv_cache: str | None = None
     kv_cache_key: str | None = None
     ignored: tuple[str, ...] = ()
+    algorithm: str | None = None
+    experts: str | None = None
+    layer_algorithms: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +45,8 @@ class Architecture:
 
     ``groups`` covers each of the ``num_layers`` layers at least once, in order of first index.
     ``dtype`` is the checkpoint's (``bfloat16`` …), None where the config does not say.
-    ``parameters`` is None where they cannot be counted from the config.
+    ``parameters`` is None where they cannot be counted from the config, drafts left out; ``parts``
+    says what they consist of, and ``not_counted`` what they leave out.
     """
 
     id: str
@@ -59,6 +67,8 @@ class Architecture:
     parameters: int | None = None
     rope: tuple[tuple[str, object], ...] = ()
     notes: tuple[str, ...] = ()
+    parts: tuple[Part, ...] = ()
+    not_counted: tuple[str, ...] = ()
 
     def head_sizes(self) -> dict[int, int]:
         """Head size (elements of one cached key) -> number of layers, attention layers only.
