@@ -60,18 +60,23 @@ def documents(text: str, path: str, *, first: Place | None = None) -> tuple[Node
 
 
 def read_deployments(
-    text: str, path: str, *, engine: str | None = None, folder: Path | None = None
+    text: str,
+    path: str,
+    *,
+    engine: str | None = None,
+    gpu: str | None = None,
+    folder: Path | None = None,
 ) -> tuple[Deployment, ...]:
     """The deployments of a file's or a command line's text, whatever form it has.
 
+    ``engine`` and ``gpu`` are what the user named, which goes before what the text says.
     ``folder`` is where files that a command names are looked for, by their path below it or by
     their bare name, YAML only; None looks nowhere. Raises InputError as ``deployments`` and
     ``documents`` do.
     """
     files = ConfigFiles(read=_reader(folder), parse=_parse)
-    if form_of(text, path) != "yaml":
-        return deployments(text, path=path, engine=engine, files=files)
-    return deployments("", path=path, documents=documents(text, path), engine=engine, files=files)
+    found = documents(text, path) if form_of(text, path) == "yaml" else None
+    return deployments(text, path=path, documents=found, engine=engine, gpu=gpu, files=files)
 
 
 def _parse(text: str, place: Place) -> Node | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -65,7 +66,7 @@ def _rows() -> list[Row]:
 @cache
 def _arch(name: str) -> Architecture:
     if "/" in name:
-        return model(name)
+        return _without_side_file(model(name))
     file, _ = _MODELS[name]
     config = json.loads((_CONFIGS / f"{file}.json").read_text(encoding="utf-8"))
     if name == "qwen35_35b":
@@ -76,6 +77,14 @@ def _arch(name: str) -> Architecture:
             "layer_types": config["text_config"]["layer_types"][:40],
         }  # fmt: skip
     return parse(config, id=name)
+
+
+def _without_side_file(arch: Architecture) -> Architecture:
+    # SGLang was asked with each config.json alone; the catalogue also read hf_quant_config.json.
+    said = arch.quantization
+    if said is None or not (said.kv_cache_key or "").startswith("hf_quant_config.json"):
+        return arch
+    return replace(arch, quantization=replace(said, kv_cache=None, kv_cache_key=None))
 
 
 def _options(row: Row) -> SglangOptions:

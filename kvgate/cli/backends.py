@@ -1,0 +1,114 @@
+"""``kvgate backends``: which attention backend runs, which are refused, and in which words."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import click
+
+from kvgate.errors import InputError, Place
+
+__all__ = ["command"]
+
+
+@click.command(short_help="Which attention backend runs, which are refused.")
+@click.argument("model", required=False)
+@click.option("--gpu", help="GPU, such as H100 or 'RTX PRO 6000'.")
+@click.option("--engine", default="vllm", show_default=True, help="Such as vllm==0.33.0.")
+@click.option("--kv-cache-dtype", default="auto", show_default=True)
+@click.option("--dtype", default="auto", show_default=True)
+@click.option("--attention-backend", help="Ask about this backend as if it were forced.")
+@click.option("--block-size", type=click.IntRange(1))
+@click.option("--tensor-parallel-size", "--tp", "tp", type=click.IntRange(1), default=1)
+@click.option("--decode-context-parallel-size", "--dcp", "dcp", type=click.IntRange(1), default=1)
+@click.option("--language-model-only", "text_only", is_flag=True, help="Serve text only.")
+@click.option("--diff", help="Another version: what changed between the two for this.")
+@click.option("--batch", type=click.Path(dir_okay=False), help="JSON lines in, JSON lines out.")
+@click.option("--hub", is_flag=True, help="Download the config of an id not in the catalogue.")
+@click.option("--json", "as_json", is_flag=True, help="The documented JSON object.")
+def command(
+    model: str | None,
+    gpu: str | None,
+    engine: str,
+    attention_backend: str | None,
+    diff: str | None,
+    batch: str | None,
+    hub: bool,
+    as_json: bool,
+    **settings: Any,
+) -> None:
+    """Ask an engine's gates about each layer group of MODEL.
+
+    Prints the backend that runs, the other valid ones in the engine's order, and every refused one
+    with the engine's own reasons; and what is chosen and then fails.
+    """
+    if batch:
+        for line in _answers(batch):
+            click.echo(line)
+        return
+    if not model:
+        raise click.UsageError("name a model, or --batch FILE")
+    if not gpu:
+        raise click.UsageError("--gpu is needed: gates are decided by compute capability")
+    from kvgate.attention import backends
+    from kvgate.cli.gpu import gpu_option
+    from kvgate.cli.model_file import read_model
+
+    source = read_model(model, hub=hub)
+    card = gpu_option(gpu)
+    assert card is not None
+
+    def ask(version: str) -> Any:
+        return backends(
+            source.architecture, gpu=card, engine=version, force=attention_backend, **settings
+        )
+
+    report = ask(engine)
+    if as_json:
+        document = {"schema_version": 1, **report.to_json()}
+        if diff:
+            document["diff"] = {"engine": diff, **ask(diff).to_json()}
+        click.echo(json.dumps(document, ensure_ascii=False, indent=2))
+        return
+    from kvgate.cli import backends_text
+    from kvgate.cli.terminal import show
+
+    title = f"{source.architecture.id} on {card.name} ({card.capability}), {engine}"
+    if diff:
+        show(backends_text.difference(title, report, diff, ask(diff)))
+    else:
+        show(backends_text.report(title, report))
+
+
+def _answers(path: str) -> Iterator[str]:
+    """One answered row a line; a row that can't be read stops with its line."""
+    from kvgate.attention.batch import answer
+
+    try:
+        stream = sys.stdin if path == "-" else Path(path).open(encoding="utf-8-sig")  # noqa: SIM115
+    except OSError as error:
+        place = Place(path)
+        raise InputError(f"cannot be read: {error.strerror}", place=place, code="KV002") from None
+    with stream:
+        for number, line in enumerate(stream, 1):
+            if not line.strip():
+                continue
+            try:
+                row = json.loads(line)
+                if not isinstance(row, dict):
+                    raise InputError("a row is a JSON object")
+                yield json.dumps(answer(row), ensure_ascii=False)
+            except json.JSONDecodeError as error:
+                raise InputError(
+                    f"is not JSON: {error.msg}",
+                    place=Place(path, number, error.colno),
+                    code="KV003",
+                ) from None
+            except InputError as error:
+                raise InputError(
+                    error.message, hint=error.hint, place=Place(path, number), code=error.code
+                ) from None
