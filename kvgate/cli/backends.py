@@ -54,7 +54,7 @@ def command(
         raise click.UsageError("name a model, or --batch FILE")
     if not gpu:
         raise click.UsageError("--gpu is needed: gates are decided by compute capability")
-    from kvgate.attention import backends
+    from kvgate.attention import backends, compare
     from kvgate.cli.gpu import gpu_option
     from kvgate.cli.model_file import read_model
 
@@ -62,24 +62,21 @@ def command(
     card = gpu_option(gpu)
     assert card is not None
 
-    def ask(version: str) -> Any:
-        return backends(
-            source.architecture, gpu=card, engine=version, force=attention_backend, **settings
-        )
-
-    report = ask(engine)
+    options = {"gpu": card, "force": attention_backend, **settings}
+    report = backends(source.architecture, engine=engine, **options)
+    changes = compare(source.architecture, engine=engine, other=diff, **options) if diff else None
     if as_json:
-        document = {"schema_version": 1, **report.to_json()}
-        if diff:
-            document["diff"] = {"engine": diff, **ask(diff).to_json()}
+        document = report.as_json()
+        if changes is not None:
+            document["diff"] = {"engine": diff, "changes": changes}
         click.echo(json.dumps(document, ensure_ascii=False, indent=2))
         return
     from kvgate.cli import backends_text
     from kvgate.cli.terminal import show
 
     title = f"{source.architecture.id} on {card.name} ({card.capability}), {engine}"
-    if diff:
-        show(backends_text.difference(title, report, diff, ask(diff)))
+    if changes is not None:
+        show(backends_text.difference(title, str(diff), changes))
     else:
         show(backends_text.report(title, report))
 

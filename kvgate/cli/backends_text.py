@@ -6,7 +6,8 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from kvgate.attention.report import GroupReport, Report
+from kvgate.attention.report import Group as LayerGroup
+from kvgate.attention.report import Report
 
 __all__ = ["difference", "report"]
 
@@ -22,47 +23,37 @@ def report(title: str, answer: Report) -> RenderableType:
     return Group(*parts)
 
 
-def difference(title: str, answer: Report, other_engine: str, other: Report) -> RenderableType:
-    """What differs between two versions, layer group by layer group."""
-    parts: list[RenderableType] = [Text(f"{title}, against {other_engine}", style="bold")]
-    lines = []
-    if _said(answer) != _said(other):
-        lines.append(f"outcome: {_said(other)} -> {_said(answer)}")
-    for mine, theirs in zip(answer.groups, other.groups, strict=False):
-        before = {b.name: b for b in theirs.backends}
-        after = {b.name: b for b in mine.backends}
-        for name in dict.fromkeys([*before, *after]):
-            old, new = before.get(name), after.get(name)
-            was = "absent" if old is None else _verdict(old.valid, old.reasons)
-            now = "absent" if new is None else _verdict(new.valid, new.reasons)
-            if was != now:
-                lines.append(f"{_layers(mine)}: {name}: {was} -> {now}")
-    parts += [Text(line) for line in lines] or [Text("nothing changed", style="green")]
+def difference(title: str, other_engine: str, changes: list[str]) -> RenderableType:
+    """What changed since another version, one line each."""
+    parts: list[RenderableType] = [Text(f"{title}, since {other_engine}", style="bold")]
+    parts += [Text(line) for line in changes] or [Text("nothing changed", style="green")]
     return Group(*parts)
 
 
-def _said(answer: Report) -> str:
-    return str(answer.error or answer.selected)
-
-
-def _verdict(valid: bool, reasons: tuple[str, ...]) -> str:
-    return "valid" if valid else f"refused ({', '.join(reasons)})"
-
-
-def _outcome(answer: Report) -> Text:
+def _outcome(answer: Report) -> RenderableType:
     if answer.error:
         return Text(answer.error, style="bold red")
-    if answer.then_fails:
-        return Text(f"{answer.selected} is chosen, then fails: {answer.then_fails}", style="red")
-    return Text(f"{answer.selected} runs", style="bold green")
+    chosen = Text(f"{answer.selected or 'no attention layer to choose for'}", style="bold green")
+    if not answer.then_fails:
+        return chosen
+    fails = [
+        Text(
+            f"{f.backend} is chosen, then fails at the {f.stage}"
+            f"{'' if f.certain else ' (reported, not read in the code)'}: {f.text}",
+            style="red",
+        )
+        for f in answer.then_fails
+    ]
+    return Group(chosen, *fails)
 
 
-def _layers(group: GroupReport) -> str:
+def _layers(group: LayerGroup) -> str:
     size = f", head size {group.head_size}" if group.head_size else ""
-    return f"{group.layers} layers{size}"
+    dtype = f", stores {group.kv_cache_dtype}" if group.kv_cache_dtype else ""
+    return f"{len(group.layers)} layers, {group.kind}{size}{dtype}"
 
 
-def _table(group: GroupReport) -> Table:
+def _table(group: LayerGroup) -> Table:
     table = Table(title=_layers(group), title_justify="left", title_style="bold", box=None)
     table.pad_edge = False
     for name in ("", "backend", "why not"):

@@ -120,7 +120,7 @@ def _json(
             "assumed": list(made.assumed),
             "unknown": [{"what": u.what, "lacks": u.lacks} for u in made.unknown],
             "size": made.sizing.to_json() if made.sizing else None,
-            "backends": made.gates.to_json() if made.gates else _outcome(made),
+            "backends": made.gates.as_json() if made.gates else _outcome(made),
         }
         for made, found, undecided in results
     ]

@@ -144,18 +144,18 @@ class _Builder:
     root: Node | None = None
 
     def read(self, text: str) -> Node | None:
-        from ruamel.yaml import YAML
-        from ruamel.yaml.error import MarkedYAMLError, YAMLError
+        import yaml
 
         self.source = text.split("\n")
         try:
-            for event in YAML(typ="safe", pure=True).parse(text):
+            # The C parser where PyYAML has it: a manifest of a megabyte is read in a moment.
+            for event in yaml.parse(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader)):
                 self._event(event)
         except InputError as error:
             raise InputError(
                 error.message, hint=error.hint or _hint(text), place=error.place
             ) from None
-        except MarkedYAMLError as error:
+        except yaml.MarkedYAMLError as error:
             mark = error.problem_mark or error.context_mark
             place = self._place(mark) if mark is not None else Place(self.path, self.lines + 1)
             raise InputError(
@@ -163,7 +163,7 @@ class _Builder:
                 hint=_hint(text),
                 place=place,
             ) from None
-        except (YAMLError, Exception):
+        except Exception:
             # The parser is another project's and the text anybody's: whatever it stumbles over
             # (a character out of range, a broken escape) is a fault of the text here.
             raise InputError(
@@ -198,7 +198,7 @@ class _Builder:
             self._add(Node(value, "", frame.place), frame.size, frame.anchor)
         elif kind == "ScalarEvent":
             place = self._place(event.start_mark)
-            plain = event.style is None and not (event.tag or "").endswith(":str")
+            plain = not event.style and not (event.tag or "").endswith(":str")
             value = _scalar(event.value) if plain and event.tag in (None, "") else event.value
             block = event.style in ("|", ">")
             if block:

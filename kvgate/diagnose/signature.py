@@ -74,6 +74,11 @@ class Signature:
             if literal:
                 parts.append(("text", _BLANKS.sub(" ", literal)))
                 literal = ""
+            elif parts:
+                raise InputError(
+                    f"{{{parts[-1][0]}}} and {{{hole}}} stand side by side",
+                    hint="where one ends and the other begins can't be told; use one hole",
+                )
             parts.append((hole, ""))
         literal += self.text[at:]
         if literal:

@@ -37,7 +37,7 @@ def fill(draft: Draft, kv_cache_memory: int | None) -> None:
         )
         draft.outcome = draft.attempt("gates", lambda: resolve(query))
     outcome = draft.outcome
-    options = {name: get(name) for name in _OPTIONS if get(name) is not None}
+    options: dict[str, Any] = {n: get(n) for n in _OPTIONS if get(n) is not None}
     if outcome is not None and outcome.page_size is not None:
         options["page_size"] = outcome.page_size
     elif get("page_size"):

@@ -21,7 +21,10 @@ def fill(draft: Draft, kv_cache_memory: int | None) -> None:
     force = draft.forced_backend = _forced(draft)
     text_only = bool(get("language_model_only")) or _no_images(get("limit_mm_per_prompt"))
     tp, dcp = get("tensor_parallel_size") or 1, get("decode_context_parallel_size") or 1
-    common = {"kv_cache_dtype": get("kv_cache_dtype") or "auto", "dtype": get("dtype") or "auto"}
+    common: dict[str, Any] = {
+        "kv_cache_dtype": get("kv_cache_dtype") or "auto",
+        "dtype": get("dtype") or "auto",
+    }
     if draft.arch is None or draft.release is None:
         draft.lack("gates", draft_lacks(draft, "model", "version"))
         draft.lack("size", draft_lacks(draft, "model", "version"))

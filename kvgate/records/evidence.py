@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
 
 from kvgate.errors import Diagnostic, Place, nearest
 from kvgate.records.footnotes import REFERENCE, footnotes
-from kvgate.records.quantity import Quantity, quantities
+from kvgate.records.quantity import Quantity, bare_number, names_unit, quantities
 from kvgate.records.units import Unit, units
 
 __all__ = ["Sources", "check"]
@@ -66,11 +66,15 @@ def check(
             yield lines.diagnostic("KV305", quantity.start, quantity.end, message, hint)
 
 
-def naked(unit: Unit) -> Iterable[Quantity]:
+def naked(unit: Unit) -> Iterator[Quantity]:
     """The quantities of a unit of prose that carries no footnote."""
     if unit.vouched or REFERENCE.search(unit.text):
         return
-    for q in quantities(unit.text):
+    found = list(quantities(unit.text))
+    if not found and unit.head and names_unit(unit.head):
+        number = bare_number(unit.text)
+        found = [number] if number else []
+    for q in found:
         yield Quantity(unit.start + q.start, unit.start + q.end, q.text)
 
 

@@ -16,7 +16,6 @@ __all__ = ["CODE", "blank"]
 CODE = "\ufffc"
 """Stands for each character of a code span: it is no space, no letter and no digit."""
 
-_NOT_NEWLINE = re.compile(r"[^\n]")
 _ITEM = re.compile(r"[ \t]*(?:[-*+]|\d{1,9}\.)[ \t]")
 _HOLDER = re.compile(r" {0,3}(?:!!!|\?\?\?\+?|===|\[\^[^\]]*\]:|: )")
 _MARK = re.compile(r"\\.|`+|<!--", re.DOTALL)
@@ -42,7 +41,7 @@ def _paint(text: str, spans: list[tuple[int, int]], colour: str) -> str:
     parts, at = [], 0
     for start, end in spans:
         parts.append(text[at:start])
-        parts.append(_NOT_NEWLINE.sub(colour, text[start:end]))
+        parts.append("\n".join([colour * len(line) for line in text[start:end].split("\n")]))
         at = end
     parts.append(text[at:])
     return "".join(parts)

@@ -9,8 +9,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 
-__all__ = ["Quantity", "quantities"]
+__all__ = ["Quantity", "bare_number", "names_unit", "quantities"]
 
 # The gap between a number and its unit: nothing, a space of any width (a line end too), an entity,
 # with emphasis closed on the way: **24.0** KiB.
@@ -109,3 +110,28 @@ def _counts(match: re.Match[str], text: str) -> bool:
     if match[0][-2:] in ("GB", "gb") and match[0][-3:-2].isdigit():
         return not _NAME_BEFORE.search(text, max(0, match.start() - 12), match.start())
     return True
+
+
+_BARE = re.compile(rf"[\s*_~\u2248<>\u2264\u2265+\u2212-]*({_NUMBER})[\s*_]*\Z")
+_HEAD_WORD = re.compile(r"[^\W\d_][^\s()\[\],;]*|%")
+# At the head of a column these stand for other things than minutes and seconds.
+_NO_UNITS = frozenset({"min", "mins", "us", "h", "s"})
+
+
+def bare_number(cell: str) -> Quantity | None:
+    """The number that a table cell holds and nothing else, if it does."""
+    match = _BARE.match(cell)
+    return Quantity(match.start(1), match.end(1), match[1]) if match else None
+
+
+@lru_cache(maxsize=512)
+def names_unit(head: str) -> bool:
+    """Whether the head of a column names the unit of the numbers below it.
+
+    >>> names_unit("bytes per token"), names_unit("prefill (ms)"), names_unit("head size")
+    (True, True, False)
+    """
+    for word in _HEAD_WORD.finditer(head):
+        if word[0].lower() not in _NO_UNITS and _UNIT.match(f"1 {head[word.start() :]}"):
+            return True
+    return False

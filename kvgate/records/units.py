@@ -42,14 +42,16 @@ _TARGETS = re.compile(
 class Unit:
     """A piece of prose at an offset of the page.
 
-    ``kind`` is how a message calls it: sentence, table cell. ``vouched`` says that a footnote
-    elsewhere bears it: in its row's first cell, or at the head of its column.
+    ``kind`` is how a message calls it: sentence, table row. ``vouched`` says that a footnote
+    elsewhere bears it: in its row, or at the head of its column. ``head`` is the text
+    at the head of a cell's column, which may name the unit of its numbers.
     """
 
     start: int
     text: str
     kind: str = "sentence"
     vouched: bool = False
+    head: str = ""
 
 
 def units(prose: str) -> Iterator[Unit]:
@@ -126,18 +128,16 @@ def _ends(text: str, stop: re.Match[str]) -> bool:
 
 
 def _cells(start: int, lines: list[str]) -> Iterator[Unit]:
-    """The cells of a table; a footnote at a column's head or in a row's first cell bears them."""
-    heads: list[bool] = []
+    """The cells of a table. A row is said in one breath: a footnote in it bears all its cells."""
+    heads = [lines[0][a:b] for a, b in _split(lines[0])]
     at = start
     for number, line in enumerate(lines):
-        cells = list(_split(line))
-        if number == 0:
-            heads = [bool(REFERENCE.search(line[a:b])) for a, b in cells]
-        row = bool(cells) and bool(REFERENCE.search(line[slice(*cells[0])]))
+        cells = list(_split(line)) if number != 1 else []
+        row = bool(REFERENCE.search(line))
         for index, (a, b) in enumerate(cells):
-            column = index < len(heads) and heads[index]
-            if number != 1:
-                yield Unit(at + a, line[a:b], "table cell", vouched=row or column)
+            head = heads[index] if index < len(heads) else ""
+            vouched = row or bool(REFERENCE.search(head))
+            yield Unit(at + a, line[a:b], "table row", vouched, head if number else "")
         at += len(line) + 1
 
 

@@ -18,8 +18,8 @@ def kernel_gate_by_sm_generation(plan: Plan) -> Verdict:
         asked = plan.kv_cache_dtype.startswith("fp8") or forced is not None
         return Undecided(plan.lacks("gates") or "the gates") if asked else None
     where = f"{plan.gpu.name} (compute capability {plan.gpu.capability})" if plan.gpu else ""
-    fails = plan.gates.then_fails or ""
-    if "fp8e4nv" in fails:
+    fails = next((f.text for f in plan.gates.then_fails if "fp8e4nv" in f.text), "")
+    if fails:
         return Finding(
             f"{plan.gates.selected} is chosen for the {plan.kv_cache_dtype} cache, and its "
             f"constructor then refuses it: {fails}",

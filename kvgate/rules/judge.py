@@ -88,7 +88,11 @@ def _own(plan: Plan, *, explained: bool) -> list[Judged]:
         message = f"{plan.outcome.error} [{plan.outcome.when}]"
         found.append(_blocks(GATE, "SGLang refuses these settings", message))
     if plan.gates is not None and not plan.gates.error and plan.gates.then_fails:
-        found.append(_blocks(LATER, "a backend is chosen, then fails", plan.gates.then_fails))
+        found += [
+            _blocks(LATER, "a backend is chosen, then fails", f"{f.backend}: {f.text}")
+            for f in plan.gates.then_fails
+            if f.certain
+        ]
     pool = plan.sizing.pool if plan.sizing is not None else None
     if pool is not None and not pool.fits:
         message = pool.refusal or "one sequence of the full length does not fit"

@@ -15,7 +15,17 @@ __all__ = ["THEMES", "Rule", "rule", "rules"]
 Rule = Callable[[Plan], Verdict]
 
 # One module a theme; each has a tuple RULES of its functions. A rule's name is its function's.
-THEMES = ("gates", "sizing", "precision")
+THEMES = (
+    "gates",
+    "sizing",
+    "precision",
+    "lengths",
+    "llamacpp",
+    "sglang_backends",
+    "sglang_memory",
+    "sglang_settings",
+    "trtllm",
+)
 
 
 @cache

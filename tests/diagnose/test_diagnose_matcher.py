@@ -49,7 +49,7 @@ def test_a_signature_with_holes_fits(signature: str, text: str, fits: bool) -> N
     assert (Signature(signature).find(text) is not None) is fits
 
 
-@pytest.mark.parametrize("text", ["{hex}", "{", "}", "a {word b", "{}"])
+@pytest.mark.parametrize("text", ["{hex}", "{", "}", "a {word b", "{}", "x {int}{int} y"])
 def test_a_signature_with_a_wrong_hole_is_refused(text: str) -> None:
     with pytest.raises(InputError):
         _ = Signature(text).parts

@@ -1,0 +1,131 @@
+"""Read a vLLM release into the catalogue: ``python scripts/read_vllm_release.py 0.33.0``.
+
+The release's wheel is downloaded, its Python files are taken out, and its own classes are asked
+what they accept, under a made-up CUDA device, one process for each compute capability. Nothing is
+compiled and no GPU is needed. The answers go to kvgate/catalog/engines/vllm/VERSION.json; a second
+run writes the same bytes.
+
+``--check N`` asks N random configurations of the release's classes and of kvgate, and reports every
+difference; it reads the catalogue entry and changes nothing.
+
+Sources, environments and answers are kept in the cache folder and used again.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import venv
+import zipfile
+from pathlib import Path
+from typing import Any
+
+HERE = Path(__file__).resolve().parent
+PROBE = HERE / "vllm_probe"
+CATALOGUE = HERE.parent / "kvgate" / "catalog" / "engines" / "vllm"
+DEVICES = ("7.0", "7.5", "8.0", "8.6", "8.9", "9.0", "10.0", "10.3", "11.0", "12.0", "12.1")
+
+sys.path[:0] = [str(PROBE), str(HERE.parent)]
+
+
+def main(arguments: list[str]) -> int:
+    """Read the releases named on the command line; 1 where a check found a difference."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("versions", nargs="+", metavar="VERSION")
+    parser.add_argument("--cache", type=Path, default=Path(tempfile.gettempdir()) / "vllm-src")
+    parser.add_argument("--python", type=Path, help="an environment that has the probe's requirements")
+    parser.add_argument("--check", type=int, metavar="N", help="compare N random configurations")
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--devices", default=",".join(DEVICES))
+    options = parser.parse_args(arguments)
+    options.cache.mkdir(parents=True, exist_ok=True)
+    python = options.python or environment(options.cache)
+    differences = 0
+    for version in options.versions:
+        source = unpack(version, options.cache)
+        if options.check is None:
+            read(version, source, python, options.devices.split(","))
+        else:
+            from check import compare, random_rows
+
+            rows = random_rows(version, options.check, options.seed, options.devices.split(","))
+            jobs = [
+                {"task": "rows", "source": str(source), "sm": sm, "rows": asked}
+                for sm, asked in rows.items()
+            ]
+            told = dict(zip(rows, ask(python, jobs), strict=True))
+            differences += compare(version, rows, told)
+    return 1 if differences else 0
+
+
+def environment(cache: Path) -> Path:
+    """An environment with what importing a release takes, made on first use."""
+    folder = cache / "environment"
+    python = folder / "bin" / "python"
+    if not (folder / "ready").exists():
+        venv.create(folder, with_pip=True, clear=True)
+        wanted = str(PROBE / "requirements.txt")
+        subprocess.run([python, "-m", "pip", "install", "--quiet", "-r", wanted], check=True)
+        (folder / "ready").touch()
+    return python
+
+
+def unpack(version: str, cache: Path) -> Path:
+    """The folder with the release's Python files, downloaded on first use."""
+    folder = cache / version
+    if (folder / "vllm").is_dir():
+        return folder
+    with tempfile.TemporaryDirectory(dir=cache) as scratch:
+        command = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps"]
+        subprocess.run([*command, "--dest", scratch, f"vllm=={version}"], check=True)
+        (wheel,) = Path(scratch).glob("vllm-*.whl")
+        with zipfile.ZipFile(wheel) as archive:
+            for name in archive.namelist():
+                if name.endswith(".py") or ".dist-info/METADATA" in name:
+                    archive.extract(name, Path(scratch) / "files")
+        (Path(scratch) / "files").rename(folder)
+    return folder
+
+
+def ask(python: Path, jobs: list[dict[str, Any]]) -> list[Any]:
+    """Have the probe do the jobs, and return their answers."""
+    with tempfile.TemporaryDirectory() as scratch:
+        folder = Path(scratch)
+        for number, job in enumerate(jobs):
+            job["out"] = str(folder / f"{number}.json")
+            if "rows" in job:
+                path = folder / f"{number}.rows"
+                path.write_text("\n".join(map(json.dumps, job["rows"])), encoding="utf-8")
+                job["rows"] = str(path)
+        (folder / "jobs.json").write_text(json.dumps(jobs), encoding="utf-8")
+        command = [python, PROBE / "ask.py", folder / "jobs.json"]
+        # Each job imports the release anew: compiled once is half the time.
+        settings = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
+        done = subprocess.run(command, capture_output=True, text=True, check=False, env=settings)
+        if done.returncode:
+            raise SystemExit(f"the probe failed:\n{done.stderr.strip()[-4000:]}")
+        return [json.loads(Path(job["out"]).read_text(encoding="utf-8")) for job in jobs]
+
+
+def read(version: str, source: Path, python: Path, devices: list[str]) -> None:
+    """Ask the release on every device and write its catalogue entry."""
+    from catalogue import entry, write
+
+    jobs = [{"task": "facets", "source": str(source), "sm": sm} for sm in devices]
+    *answers, flags = ask(python, [*jobs, {"task": "flags", "source": str(source), "sm": "9.0"}])
+    code = "import torch, flashinfer; print(torch.__version__, flashinfer.__version__)"
+    told = subprocess.run([python, "-c", code], capture_output=True, text=True, check=True)
+    torch_version, flashinfer_version = told.stdout.split()
+    asked_with = {"torch": torch_version.partition("+")[0], "flashinfer": flashinfer_version}
+    CATALOGUE.mkdir(parents=True, exist_ok=True)
+    path = CATALOGUE / f"{version}.json"
+    write(entry(version, dict(zip(devices, answers, strict=True)), flags, asked_with), path)
+    print(f"{version}: {path.stat().st_size:,} bytes in {path.name}", flush=True)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,121 @@
+"""Open a release under a made-up device: its registry, selector, priorities and FlashAttention rule.
+
+Runs in the release's own environment. The places of these moved between releases; this module is
+the one that knows where they are.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import gc
+import importlib
+import inspect
+import os
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from types import SimpleNamespace
+from typing import Any
+
+from fakes import fake_cuda
+
+__all__ = ["Release", "open_release"]
+
+
+@dataclass
+class Release:
+    """What the rest of the probe asks of an opened release."""
+
+    enum: Any
+    selector_fields: tuple[str, ...]
+    capability: Any
+    platform: Any
+    priorities: Callable[..., Any]
+    fa_version: Callable[..., Any]
+    config_module: Any
+    invariant: bool = False
+
+    @contextlib.contextmanager
+    def configured(self, config: SimpleNamespace, row: dict[str, Any]) -> Iterator[None]:
+        """Make this the engine's current configuration."""
+        before = self.config_module._current_vllm_config
+        self.config_module._current_vllm_config = config
+        invariant = bool(row.get("batch_inv"))
+        if invariant != self.invariant:
+            os.environ["VLLM_BATCH_INVARIANT"] = str(int(invariant))
+            self.invariant = invariant
+            clear_caches()
+        try:
+            yield
+        finally:
+            self.config_module._current_vllm_config = before
+
+
+def first(*places: str) -> Any:
+    """The first of ``module:name`` that exists."""
+    problem: Exception | None = None
+    for place in places:
+        module, _, name = place.partition(":")
+        try:
+            return getattr(importlib.import_module(module), name)
+        except (ImportError, AttributeError) as error:
+            problem = error
+    raise LookupError(f"none of {places} is there: {problem}")
+
+
+_caches: tuple[int, list[Any]] = (0, [])
+
+
+def clear_caches() -> None:
+    """Empty every cache of vLLM's own functions: some depend on the configuration or environment."""
+    global _caches
+    if _caches[0] != len(sys.modules):  # a scan is slow, and only an import brings new caches
+        found = [
+            thing
+            for thing in gc.get_objects()
+            if type(thing).__name__ == "_lru_cache_wrapper"
+            and str(getattr(thing, "__module__", "")).startswith("vllm.")
+        ]
+        _caches = (len(sys.modules), found)
+    for cached in _caches[1]:
+        cached.cache_clear()
+
+
+def open_release(sm: tuple[int, int]) -> Release:
+    """The release on ``sys.path``, on a device of this compute capability."""
+    platform = fake_cuda(sm)
+    enum = first(
+        "vllm.v1.attention.backends.registry:AttentionBackendEnum",
+        "vllm.attention.backends.registry:AttentionBackendEnum",
+    )
+    selector = first(
+        "vllm.v1.attention.selector:AttentionSelectorConfig",
+        "vllm.attention.selector:AttentionSelectorConfig",
+    )
+    config_module = None
+    for name in ("vllm.config.vllm", "vllm.config"):
+        with contextlib.suppress(ImportError):
+            module = importlib.import_module(name)
+            if hasattr(module, "_current_vllm_config"):
+                config_module = module
+                break
+    if config_module is None:
+        raise LookupError("vLLM's current configuration is nowhere known")
+    return Release(
+        enum=enum,
+        selector_fields=tuple(selector._fields),
+        capability=platform.get_device_capability(),
+        platform=platform,
+        priorities=first("vllm.platforms.cuda:_get_backend_priorities"),
+        fa_version=first(
+            "vllm.v1.attention.backends.fa_utils:get_flash_attn_version",
+            "vllm.attention.utils.fa_utils:get_flash_attn_version",
+        ),
+        config_module=config_module,
+    )
+
+
+def describe(function: Callable[..., Any]) -> str:
+    """A function's file and line, for messages."""
+    lines = inspect.getsourcelines(function)
+    return f"{inspect.getsourcefile(function)}:{lines[1]}"
