@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from kvgate.plan import Plan
     from kvgate.rules.judge import Judged, Open
 
-__all__ = ["command"]
+__all__ = ["as_json", "command"]
 
 
 @click.command(short_help="Check a deployment before it runs.")
@@ -25,7 +25,7 @@ __all__ = ["command"]
 @click.option("--kv-cache-memory", type=float, help="GiB per GPU, when known from a log.")
 @click.option("--waivers", type=click.Path(dir_okay=False), help="Findings that are accepted.")
 @click.option("--format", "form", type=click.Choice(FORMATS), default="text", show_default=True)
-@click.option("--json", "as_json", is_flag=True, help="The same as --format json.")
+@click.option("--json", "json_form", is_flag=True, help="The same as --format json.")
 def command(
     deployment: str,
     gpu: str | None,
@@ -34,7 +34,7 @@ def command(
     kv_cache_memory: float | None,
     waivers: str | None,
     form: Format,
-    as_json: bool,
+    json_form: bool,
 ) -> None:
     """Check DEPLOYMENT: a command line in quotes, a file with one (script, compose, Kubernetes,
     Helm values, Dockerfile), or - for standard input.
@@ -63,7 +63,7 @@ def command(
         found, undecided = judge(made, known)
         results.append((made, accepted.apply(found), undecided))
     stale = accepted.unused()
-    if as_json:
+    if json_form:
         form = "json"
     _print(results, stale, form)
     raise SystemExit(1 if stale or any(found for _, found, _ in results) else 0)
@@ -75,7 +75,7 @@ def _print(
     form: Format,
 ) -> None:
     if form == "json":
-        click.echo(json.dumps(_json(results), ensure_ascii=False, indent=2))
+        click.echo(json.dumps(as_json(results), ensure_ascii=False, indent=2))
         return
     if form == "text":
         from kvgate.cli.check_text import report
@@ -94,7 +94,7 @@ def _print(
     click.echo(render([*diagnostics, *stale], form))
 
 
-def _json(
+def as_json(
     results: list[tuple[Plan, tuple[Judged, ...], tuple[Open, ...]]],
 ) -> dict[str, Any]:
     """The contract's object; more than one deployment stand in ``deployments`` besides."""

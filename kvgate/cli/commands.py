@@ -22,7 +22,9 @@ COMMANDS = {
     "lint": "Check records: schema, links, evidence.",
     "claims": "Run the claims of records.",
     "graph": "Export the link graph of the records.",
+    "stale": "List records that a new engine release left behind.",
     "new": "Write a new record that already lints.",
+    "mcp": "Serve the answers to an agent over the Model Context Protocol.",
     "explain": "Say what a code such as KV305 means and what to do.",
 }
 

@@ -12,7 +12,7 @@ import click
 
 from kvgate.errors import InputError, Place
 
-__all__ = ["command"]
+__all__ = ["command", "known_signatures"]
 
 _BLOCK = 1 << 20
 
@@ -27,18 +27,10 @@ def command(file: str, most: int, as_json: bool) -> None:
     Exit status 1 when a record was found, 0 when none fits.
     """
     from kvgate.diagnose import diagnose
-    from kvgate.records.loader import load
 
-    library = load()
-    signatures = [
-        (r.id, s.text)
-        for r in library.records.values()
-        if r.front.status in ("active", "draft")
-        for s in r.front.signatures
-    ]
-    texts = {r.id: f"{r.title} {r.page.section('Symptom')}" for r in library.records.values()}
+    signatures, texts = known_signatures()
     answer = diagnose(_text(file), signatures, texts)
-    titles = {r.id: r.title for r in library.records.values()}
+    titles = {record_id: text.partition("\n")[0] for record_id, text in texts.items()}
     if as_json:
         click.echo(json.dumps(answer.to_json(most), ensure_ascii=False, indent=2))
     elif answer.matches:
@@ -53,6 +45,15 @@ def command(file: str, most: int, as_json: bool) -> None:
             click.echo(f"  a guess by its words: {record_id}: {titles[record_id]}")
         click.echo("to report it: kvgate new ID --sample '<the line, without names and tokens>'")
     raise SystemExit(1 if answer.matches else 0)
+
+
+def known_signatures() -> tuple[list[tuple[str, str]], dict[str, str]]:
+    """(record id, signature) of kvgate's own records, and each one's title and symptom."""
+    from kvgate.records.loader import load
+
+    records = [r for r in load().records.values() if r.front.status in ("active", "draft")]
+    signatures = [(r.id, s.text) for r in records for s in r.front.signatures]
+    return signatures, {r.id: f"{r.title}\n{r.page.section('Symptom')}" for r in records}
 
 
 def _text(file: str) -> Iterator[str]:

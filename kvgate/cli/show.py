@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import json
+from typing import TYPE_CHECKING, Any
 
 import click
 
-__all__ = ["command"]
+if TYPE_CHECKING:
+    from kvgate.records.record import Record
+
+__all__ = ["command", "page", "record_object"]
 
 
 @click.command(short_help="Print one record.")
@@ -18,19 +22,20 @@ def command(record_id: str, as_json: bool) -> None:
 
     record = find_record(record_id)
     if as_json:
-        front = record.front.model_dump(mode="json", exclude_none=True)
-        sections = {s.title: s.body(record.page.text).strip() for s in record.page.sections}
-        document = {"schema_version": 1, **front, "path": record.path, "sections": sections}
-        click.echo(json.dumps(document, ensure_ascii=False, indent=2))
+        click.echo(json.dumps(record_object(record), ensure_ascii=False, indent=2))
         return
     click.echo(page(record))
 
 
-def page(record: object) -> str:
-    """The record as text: the head, then the sections as they are written."""
-    from kvgate.records.record import Record
+def record_object(record: Record) -> dict[str, Any]:
+    """The front matter and the sections, as ``--json`` prints them."""
+    front = record.front.model_dump(mode="json", exclude_none=True)
+    sections = {s.title: s.body(record.page.text).strip() for s in record.page.sections}
+    return {"schema_version": 1, **front, "path": record.path, "sections": sections}
 
-    assert isinstance(record, Record)
+
+def page(record: Record) -> str:
+    """The record as text: the head, then the sections as they are written."""
     front = record.front
     head = [click.style(front.title, bold=True), f"{front.id}  {front.severity}  {front.status}"]
     head += [f"affects {r}" for r in front.ranges]
