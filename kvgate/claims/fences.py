@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from functools import lru_cache
 
 from kvgate.claims.fence import TAB, CodeLine, Fence, prefix_length, source_lines
 from kvgate.claims.fencehiding import hidden
@@ -38,6 +39,11 @@ _OPTION = re.compile(r"[ \t]*([a-zA-Z][a-zA-Z0-9_]*)(?:=(\"[^\"]*\"|'[^']*'))?(?
 _HIGHLIGHTED = re.compile(r"\d+(?:-\d+)?(?:[ \t]+\d+(?:-\d+)?)*$")
 
 
+# Claims, evidence and links read the same body one after the other; they need not search it anew.
+_REMEMBERED = 4
+
+
+@lru_cache(maxsize=_REMEMBERED)
 def fences(text: str) -> tuple[Fence, ...]:
     """The fenced code blocks of ``text`` that the page shows as such, in order.
 
@@ -53,6 +59,7 @@ def fences(text: str) -> tuple[Fence, ...]:
     return tuple(fence for fence in found if fence not in not_shown)
 
 
+@lru_cache(maxsize=_REMEMBERED)
 def candidates(text: str) -> tuple[Fence, ...]:
     """Every fence by its own two lines alone, before anybody asks what block it stands in."""
     if "```" not in text and "~~~" not in text:
