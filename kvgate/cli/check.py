@@ -47,6 +47,7 @@ def command(
     from kvgate.cli.waiver import read_waivers
     from kvgate.plan import plan
     from kvgate.rules import judge
+    from kvgate.rules.pair import pairs
 
     card = gpu_option(gpu)
     memory = round(kv_cache_memory * GiB) if kv_cache_memory is not None else None
@@ -61,7 +62,13 @@ def command(
     for one in read_argument(deployment, engine=engine):
         made = plan(one, gpu=card, model=arch, kv_cache_memory=memory)
         found, undecided = judge(made, known)
-        results.append((made, accepted.apply(found), undecided))
+        results.append((made, found, undecided))
+    if results:
+        # What the two sides of a pair disagree on is told with the first of them.
+        between = pairs([made for made, _, _ in results])
+        made, found, undecided = results[0]
+        results[0] = (made, (*found, *between), undecided)
+    results = [(made, accepted.apply(found), undecided) for made, found, undecided in results]
     stale = accepted.unused()
     if json_form:
         form = "json"
