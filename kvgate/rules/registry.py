@@ -25,6 +25,14 @@ THEMES = (
     "sglang_memory",
     "sglang_settings",
     "trtllm",
+    "generations",
+    "latent",
+    "cachedtype",
+    "accounting",
+    "hybrid",
+    "parallel",
+    "connectors",
+    "rocm",
 )
 
 

@@ -72,6 +72,24 @@ def _too_long(plan: Plan, length: int, why: str) -> Finding:
     )
 
 
+def pair_promises_more_than_its_pool(plan: Plan) -> Verdict:
+    """A server of a pair promises a context that its pool doesn't hold: aborted, then answered."""
+    if text(plan.get("disaggregation_mode")) not in ("prefill", "decode"):
+        return None
+    if between(plan, fixed="0.5.12") is not True:
+        return None
+    found = context_longer_than_the_pool(plan)
+    if not isinstance(found, Finding):
+        return found
+    return Finding(
+        f"a prompt between the pool and the promised length is aborted on the "
+        f"{plan.get('disaggregation_mode')} side, and the pair may answer it all the same: "
+        f"{found.message}",
+        found.because,
+        found.fix,
+    )
+
+
 def mem_fraction_below_the_weights(plan: Plan) -> Verdict:
     """--mem-fraction-static is given, and the weights alone take that share of the memory."""
     fraction = plan.get("mem_fraction_static")
@@ -319,6 +337,7 @@ def attention_dp_divides_the_chunk(plan: Plan) -> Verdict:
 
 RULES = (
     context_longer_than_the_pool,
+    pair_promises_more_than_its_pool,
     mem_fraction_below_the_weights,
     window_pool_caps_input,
     window_layers_without_a_pool,

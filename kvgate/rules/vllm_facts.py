@@ -1,0 +1,183 @@
+"""What several rules of vLLM ask of a plan: its connector, its allocator, its size under changes.
+
+Sources: vllm 0.9.2 to 0.33.0, config/vllm.py, distributed/kv_transfer/kv_connector/; each release
+named here was read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from packaging.version import Version
+
+from kvgate.architecture.layers import Attention, CompressedAttention
+from kvgate.architecture.model import Architecture
+from kvgate.errors import InputError
+from kvgate.kvcache.size import Sizing, size
+from kvgate.plan.model import Plan
+from kvgate.rules.facts import between, engine_version, keeps_state, number, window_layers
+
+__all__ = [
+    "GPU", "MODEL", "block_size", "connectors", "events_enabled", "gfx", "has_groups", "has_sinks",
+    "latent_heads", "manager_off", "mixes_windows", "resized", "seen", "size_fault", "spec",
+]  # fmt: skip
+
+GPU = "the GPU (--gpu)"
+MODEL = "the model's config"
+
+# Connectors that say they can do with groups of layers, and the release each came with.
+_WITH_GROUPS = {
+    "MooncakeConnector": "0.20.2", "SimpleCPUOffloadConnector": "0.20.2",
+    "NixlConnector": "0.20.2", "NixlPullConnector": "0.24.0", "NixlPushConnector": "0.24.0",
+    "OffloadingConnector": "0.21.0", "DecodeBenchConnector": "0.21.0",
+    "ExampleHiddenStatesConnector": "0.22.0", "MooncakeStoreConnector": "0.22.0",
+    "MoRIIOConnector": "0.30.0", "HiSparseConnector": "0.30.0", "UMBPStoreConnector": "0.33.0",
+}  # fmt: skip
+# Those of vLLM's own that don't say so, up to 0.33.0.
+_WITHOUT_GROUPS = {
+    "LMCacheConnectorV1", "FlexKVConnectorV1", "HF3FSKVConnector", "P2pNcclConnector",
+    "ExampleConnector", "SharedStorageConnector",
+}  # fmt: skip
+
+
+def spec(plan: Plan) -> str:
+    """The engine for `kvgate.size`: the version asked for, else the newest."""
+    version = engine_version(plan)
+    return f"vllm=={version}" if version is not None else "vllm"
+
+
+def seen(plan: Plan) -> str:
+    """The engine in a sentence: ``vLLM 0.33.0``."""
+    version = engine_version(plan)
+    return f"vLLM {version}" if version is not None else "vLLM"
+
+
+def gfx(plan: Plan) -> str | None:
+    """AMD's name for the GPU's generation, ``gfx942``; None where it is none of AMD's."""
+    return plan.gpu.arch if plan.gpu is not None and plan.gpu.vendor.casefold() == "amd" else None
+
+
+def has_sinks(arch: Architecture) -> bool:
+    """Whether any layer has attention sinks."""
+    return any(isinstance(g.layer, Attention) and g.layer.sinks for g in arch.groups)
+
+
+def mixes_windows(arch: Architecture) -> bool:
+    """Whether some attention layers look back over a window only, and others over everything."""
+    full = any(isinstance(g.layer, Attention) and g.layer.kind == "full" for g in arch.groups)
+    return full and bool(window_layers(arch))
+
+
+def has_groups(arch: Architecture) -> bool:
+    """Whether vLLM keeps layers of several kinds in groups of their own (hybrid manager)."""
+    compressed = any(isinstance(g.layer, CompressedAttention) for g in arch.groups)
+    return compressed or mixes_windows(arch) or keeps_state(arch)
+
+
+def latent_heads(plan: Plan) -> int | None:
+    """Query heads of one rank of a model with latent attention; None where they don't divide."""
+    if plan.arch is None or plan.arch.query_heads % plan.tp:
+        return None
+    return plan.arch.query_heads // plan.tp
+
+
+def connectors(plan: Plan) -> tuple[str, ...]:
+    """The KV connectors in use, those inside of a MultiConnector in its place."""
+    config = plan.get("kv_transfer_config")
+    if isinstance(config, Mapping):
+        name = config.get("kv_connector")
+        if name == "MultiConnector":
+            extra = config.get("kv_connector_extra_config")
+            inner = extra.get("connectors") if isinstance(extra, Mapping) else None
+            return tuple(
+                str(one["kv_connector"])
+                for one in (inner if isinstance(inner, (list, tuple)) else ())
+                if isinstance(one, Mapping) and one.get("kv_connector")
+            ) or ("MultiConnector",)
+        return (str(name),) if name else ()
+    if plan.get("kv_offloading_size") is not None:
+        # Settings of their own, of which the engine makes a connector.
+        if plan.get("kv_offloading_backend") != "lmcache":
+            return ("OffloadingConnector",)
+        new = between(plan, first="0.26.0")
+        return ("LMCacheMPConnector" if new else "LMCacheConnectorV1",)
+    return ()
+
+
+def events_enabled(plan: Plan) -> bool:
+    """Whether KV events are configured at all: up to 0.19 that alone has consequences."""
+    return isinstance(plan.get("kv_events_config"), Mapping)
+
+
+def manager_off(plan: Plan) -> tuple[str, bool] | None:
+    """Why the hybrid manager is off, and whether that is certain; None where it is on.
+
+    Not certain means a connector that vLLM doesn't ship, or one whose own release decides.
+    """
+    if plan.get("disable_hybrid_kv_cache_manager") is True:
+        return "--disable-hybrid-kv-cache-manager is given", True
+    kept = plan.get("disable_hybrid_kv_cache_manager") is False
+    if events_enabled(plan) and between(plan, fixed="0.20.2"):
+        return "--kv-events-config is given", True
+    names = connectors(plan)
+    if not names or kept:
+        return None
+    if between(plan, fixed="0.22.0"):
+        return f"a KV connector ({', '.join(names)}) is configured", True
+    version = engine_version(plan) or Version("0")
+    for name in names:
+        first = _WITH_GROUPS.get(name)
+        if first is not None and version >= Version(first):
+            continue
+        certain = first is not None or name in _WITHOUT_GROUPS
+        return f"the connector {name} doesn't support it in {seen(plan)}", certain
+    return None
+
+
+def resized(plan: Plan, **changes: Any) -> Sizing | None:
+    """The plan's size with some arguments of `kvgate.size` changed; None where it can't be said."""
+    try:
+        return _size(plan, changes)
+    except InputError:
+        return None
+
+
+def size_fault(plan: Plan) -> str:
+    """Why the allocator of this release can't lay out the model, "" where it can."""
+    try:
+        # How much memory there is doesn't matter to that.
+        _size(plan, {"kv_cache_memory": 1 << 40})
+    except InputError as error:
+        return error.message
+    return ""
+
+
+def _size(plan: Plan, changes: dict[str, Any]) -> Sizing | None:
+    if plan.arch is None:
+        return None
+    get = plan.get
+    given: dict[str, Any] = {
+        "gpu": plan.gpu, "engine": spec(plan), "tp": plan.tp,
+        "pp": number(get("pipeline_parallel_size")) or 1,
+        "dcp": number(get("decode_context_parallel_size")) or 1,
+        "kv_cache_dtype": plan.kv_cache_dtype, "dtype": get("dtype") or "auto",
+        "block_size": get("block_size"), "max_model_len": number(get("max_model_len")),
+        "max_num_batched_tokens": get("max_num_batched_tokens"),
+        "max_num_seqs": get("max_num_seqs"),
+        "gpu_memory_utilization": get("gpu_memory_utilization"),
+        "prefix_caching": get("enable_prefix_caching"),
+        "enforce_eager": bool(get("enforce_eager")),
+        "kv_cache_memory": get("kv_cache_memory_bytes"),
+    }  # fmt: skip
+    return size(plan.arch, **{**given, **changes})
+
+
+def block_size(plan: Plan) -> int | None:
+    """Tokens of one attention block as vLLM will really use it; None where it can't be said."""
+    pool = plan.sizing.pool if plan.sizing is not None else None
+    if pool is not None:
+        return pool.block_size
+    # The block doesn't depend on how much memory there is.
+    sized = resized(plan, kv_cache_memory=1 << 40)
+    return sized.pool.block_size if sized is not None and sized.pool is not None else None
