@@ -19,12 +19,24 @@ __all__ = ["command"]
 @click.argument("model", required=False)
 @click.option("--gpu", help="GPU, such as H100 or 'RTX PRO 6000'.")
 @click.option("--engine", default="vllm", show_default=True, help="Such as vllm==0.33.0.")
-@click.option("--kv-cache-dtype", default="auto", show_default=True)
-@click.option("--dtype", default="auto", show_default=True)
+@click.option(
+    "--kv-cache-dtype", default="auto", show_default=True,
+    help="The cache's dtype, by the engine's own names.",
+)  # fmt: skip
+@click.option(
+    "--dtype", default="auto", show_default=True,
+    help="The model's dtype, by the engine's own names.",
+)  # fmt: skip
 @click.option("--attention-backend", help="Ask about this backend as if it were forced.")
-@click.option("--block-size", type=click.IntRange(1))
-@click.option("--tensor-parallel-size", "--tp", "tp", type=click.IntRange(1), default=1)
-@click.option("--decode-context-parallel-size", "--dcp", "dcp", type=click.IntRange(1), default=1)
+@click.option("--block-size", type=click.IntRange(1), help="Tokens in a block of the cache.")
+@click.option(
+    "--tensor-parallel-size", "--tp", "tp", type=click.IntRange(1), default=1,
+    help="GPUs that share each layer.",
+)  # fmt: skip
+@click.option(
+    "--decode-context-parallel-size", "--dcp", "dcp", type=click.IntRange(1), default=1,
+    help="GPUs that share the cache of one sequence.",
+)  # fmt: skip
 @click.option("--language-model-only", "text_only", is_flag=True, help="Serve text only.")
 @click.option("--diff", help="Another version: what changed between the two for this.")
 @click.option("--batch", type=click.Path(dir_okay=False), help="JSON lines in, JSON lines out.")

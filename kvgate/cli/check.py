@@ -24,7 +24,10 @@ __all__ = ["as_json", "command"]
 @click.option("--model-config", help="The model's config.json, when it isn't in the catalogue.")
 @click.option("--kv-cache-memory", type=float, help="GiB per GPU, when known from a log.")
 @click.option("--waivers", type=click.Path(dir_okay=False), help="Findings that are accepted.")
-@click.option("--format", "form", type=click.Choice(FORMATS), default="text", show_default=True)
+@click.option(
+    "--format", "form", type=click.Choice(FORMATS), default="text", show_default=True,
+    help="How findings are printed.",
+)  # fmt: skip
 @click.option("--json", "json_form", is_flag=True, help="The same as --format json.")
 def command(
     deployment: str,

@@ -19,9 +19,12 @@ __all__ = ["command"]
 @click.argument("paths", nargs=-1)
 @click.option("--fix", is_flag=True, help="Show the outputs that moved as a diff.")
 @click.option("--write", is_flag=True, help="With --fix: rewrite them.")
-@click.option("--format", "form", type=click.Choice(FORMATS), default="text", show_default=True)
+@click.option(
+    "--format", "form", type=click.Choice(FORMATS), default="text", show_default=True,
+    help="How findings are printed.",
+)  # fmt: skip
 def command(paths: tuple[str, ...], fix: bool, write: bool, form: Format) -> None:
-    """Run the claims of records: files, folders, or ids of kvgate's own; all without any.
+    """Run the claims of records: PATHS are files, folders, or ids of kvgate's own; all without any.
 
     Each expression is computed anew and compared with the page. A run in which nothing was
     compared is a failure.

@@ -5,22 +5,30 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 import click
 
 from kvgate.errors import InputError, Place
 
-__all__ = ["command", "known_signatures"]
+if TYPE_CHECKING:
+    from kvgate.diagnose.suspect import Suspect
+    from kvgate.records.record import Record
+
+__all__ = ["Known", "command", "known_records"]
 
 _BLOCK = 1 << 20
 
 
 @click.command(short_help="Find the gotcha a log or error text belongs to.")
 @click.argument("file", default="-")
-@click.option("--most", type=click.IntRange(1), default=5, show_default=True)
-@click.option("--json", "as_json", is_flag=True)
+@click.option(
+    "--most", type=click.IntRange(1), default=5, show_default=True,
+    help="How many to print.",
+)  # fmt: skip
+@click.option("--json", "as_json", is_flag=True, help="The documented JSON object.")
 def command(file: str, most: int, as_json: bool) -> None:
     """Read a log from FILE (- or nothing: standard input) and name the records it points to.
 
@@ -28,8 +36,9 @@ def command(file: str, most: int, as_json: bool) -> None:
     """
     from kvgate.diagnose import diagnose
 
-    signatures, texts = known_signatures()
-    answer = diagnose(_text(file), signatures, texts)
+    known = known_records()
+    texts = known.texts
+    answer = diagnose(_text(file), known.signatures, texts, known.suspects())
     titles = {record_id: text.partition("\n")[0] for record_id, text in texts.items()}
     if as_json:
         click.echo(json.dumps(answer.to_json(most), ensure_ascii=False, indent=2))
@@ -38,6 +47,8 @@ def command(file: str, most: int, as_json: bool) -> None:
             click.echo(f"{click.style(match.id, bold=True)}  line {match.line}")
             click.echo(f"    {titles[match.id]}")
             click.echo(f"    {click.style(match.text, dim=True)}")
+            if match.grounds:
+                click.echo(f"    {match.grounds}")
         click.echo(f"\nmore: kvgate show {answer.matches[0].id}")
     else:
         click.echo("no record's signature stands in this log")
@@ -47,13 +58,37 @@ def command(file: str, most: int, as_json: bool) -> None:
     raise SystemExit(1 if answer.matches else 0)
 
 
-def known_signatures() -> tuple[list[tuple[str, str]], dict[str, str]]:
-    """(record id, signature) of kvgate's own records, and each one's title and symptom."""
+@dataclass(frozen=True)
+class Known:
+    """kvgate's own records as a log is held against them."""
+
+    records: tuple[Record, ...]
+
+    @property
+    def signatures(self) -> list[tuple[str, str]]:
+        """(record id, signature text), all of them."""
+        return [(r.id, s.text) for r in self.records for s in r.front.signatures]
+
+    @property
+    def texts(self) -> dict[str, str]:
+        """Each record's title and symptom."""
+        return {r.id: f"{r.title}\n{r.page.section('Symptom')}" for r in self.records}
+
+    def suspects(self) -> dict[str, Suspect]:
+        """Each record's rule and engines."""
+        from kvgate.diagnose.suspect import Suspect
+
+        return {
+            r.id: Suspect(r.front.rule or "", frozenset(a.engine for a in r.front.affects))
+            for r in self.records
+        }
+
+
+def known_records() -> Known:
+    """kvgate's own records that still hold."""
     from kvgate.records.loader import load
 
-    records = [r for r in load().records.values() if r.front.status in ("active", "draft")]
-    signatures = [(r.id, s.text) for r in records for s in r.front.signatures]
-    return signatures, {r.id: f"{r.title}\n{r.page.section('Symptom')}" for r in records}
+    return Known(tuple(r for r in load().records.values() if r.front.status in ("active", "draft")))
 
 
 def _text(file: str) -> Iterator[str]:

@@ -15,7 +15,7 @@ __all__ = ["command"]
 @click.argument("folder", required=False, type=click.Path(path_type=Path, file_okay=False))
 @click.option(
     "--format", "form", type=click.Choice(("json", "graphml", "dot")), default="json",
-    show_default=True,
+    show_default=True, help="JSON, GraphML or Graphviz.",
 )  # fmt: skip
 @click.option("--output", type=click.Path(path_type=Path, dir_okay=False), help="Write to a file.")
 def command(

@@ -70,11 +70,11 @@ def check(deployment: str, gpu: str = "", engine: str = "") -> dict[str, Any]:
 
 def diagnose(log: str) -> dict[str, Any]:
     """Name the records that a log or an error text points to, best first."""
-    from kvgate.cli.diagnose import known_signatures
+    from kvgate.cli.diagnose import known_records
     from kvgate.diagnose import diagnose as look
 
-    signatures, texts = known_signatures()
-    return look([log], signatures, texts).to_json(10)
+    known = known_records()
+    return look([log], known.signatures, known.texts, known.suspects()).to_json(10)
 
 
 def size(

@@ -18,7 +18,7 @@ _SEVERITIES = ("blocks-start", "fails-later", "silently-wrong", "slower", "surpr
 @click.argument("record_id", metavar="ID")
 @click.option("--title", help="What happens, in a sentence.")
 @click.option("--concept", "concepts", multiple=True, help="A word of concepts.toml; repeatable.")
-@click.option("--severity", type=click.Choice(_SEVERITIES))
+@click.option("--severity", type=click.Choice(_SEVERITIES), help="What it does to a deployment.")
 @click.option("--engine", help="The engine it bites, such as vllm.")
 @click.option("--introduced", help="The first version with it.")
 @click.option("--fixed", help="The first version without it.")

@@ -11,8 +11,11 @@ __all__ = ["command"]
 
 @click.command(short_help="Find records by words, ids or error text.")
 @click.argument("text", nargs=-1, required=True)
-@click.option("--most", type=click.IntRange(1), default=10, show_default=True)
-@click.option("--json", "as_json", is_flag=True)
+@click.option(
+    "--most", type=click.IntRange(1), default=10, show_default=True,
+    help="How many to print.",
+)  # fmt: skip
+@click.option("--json", "as_json", is_flag=True, help="The documented JSON object.")
 def command(text: tuple[str, ...], most: int, as_json: bool) -> None:
     """Find records by TEXT: words, an id, a flag, or an error line pasted whole."""
     from kvgate.records.loader import load

@@ -31,18 +31,36 @@ class Count(click.ParamType[int]):
 @click.argument("model")
 @click.option("--gpu", help="GPU, such as H100 or 'RTX 4090'.")
 @click.option("--engine", help="Engine and version, such as vllm==0.33.0.")
-@click.option("--tensor-parallel-size", "--tp", "tp", type=click.IntRange(1), default=1)
-@click.option("--pipeline-parallel-size", "--pp", "pp", type=click.IntRange(1), default=1)
-@click.option("--decode-context-parallel-size", "--dcp", "dcp", type=click.IntRange(1), default=1)
-@click.option("--kv-cache-dtype", default="auto", show_default=True)
-@click.option("--dtype", default="auto", show_default=True)
-@click.option("--block-size", type=click.IntRange(1))
+@click.option(
+    "--tensor-parallel-size", "--tp", "tp", type=click.IntRange(1), default=1,
+    help="GPUs that share each layer.",
+)  # fmt: skip
+@click.option(
+    "--pipeline-parallel-size", "--pp", "pp", type=click.IntRange(1), default=1,
+    help="GPUs that each hold some of the layers.",
+)  # fmt: skip
+@click.option(
+    "--decode-context-parallel-size", "--dcp", "dcp", type=click.IntRange(1), default=1,
+    help="GPUs that share the cache of one sequence.",
+)  # fmt: skip
+@click.option(
+    "--kv-cache-dtype", default="auto", show_default=True,
+    help="The cache's dtype, by the engine's own names.",
+)  # fmt: skip
+@click.option(
+    "--dtype", default="auto", show_default=True,
+    help="The model's dtype, by the engine's own names.",
+)  # fmt: skip
+@click.option("--block-size", type=click.IntRange(1), help="Tokens in a block of the cache.")
 @click.option("--max-model-len", type=Count(), help="Tokens; 128k is 128,000, 128K is 131,072.")
-@click.option("--max-num-batched-tokens", type=Count())
-@click.option("--max-num-seqs", type=Count())
-@click.option("--gpu-memory-utilization", type=click.FloatRange(0, 1, min_open=True))
+@click.option("--max-num-batched-tokens", type=Count(), help="Tokens in one step of the engine.")
+@click.option("--max-num-seqs", type=Count(), help="Sequences at once.")
+@click.option(
+    "--gpu-memory-utilization", type=click.FloatRange(0, 1, min_open=True),
+    help="The share of the GPU's memory that the engine takes.",
+)  # fmt: skip
 @click.option("--kv-cache-memory", type=float, help="GiB per GPU, when known from a log.")
-@click.option("--no-enable-prefix-caching", is_flag=True)
+@click.option("--no-enable-prefix-caching", is_flag=True, help="Size without prefix caching.")
 @click.option("--weights", type=float, help="GiB of weights per GPU, when known from a log.")
 @click.option("--plot", type=click.Path(dir_okay=False), help="Write an SVG: GiB against context.")
 @click.option("--hub", is_flag=True, help="Download the config of an id not in the catalogue.")

@@ -52,7 +52,7 @@ def command(folder: Path | None, most: int, form: Format) -> None:
 
 def _old(record: Record, most: int) -> Iterator[Diagnostic]:
     """Checks that are old, for the engines in which the gotcha may still bite."""
-    from kvgate.catalog.engines import releases
+    from kvgate.catalog.engines import ENGINES, releases
     from kvgate.rules.stale import ages
 
     front = record.front
@@ -60,8 +60,8 @@ def _old(record: Record, most: int) -> Iterator[Diagnostic]:
     affected: set[str] = {a.engine for a in front.affects}
     # Without ranges, what was checked says which engines the record is about.
     for engine in sorted(affected or ages_of):
-        if not releases(engine):
-            continue
+        if engine not in ENGINES or not releases(engine):
+            continue  # a library, or an engine that no release was read of
         age = ages_of.get(engine)
         if age is None:
             message = f"nothing under verified says that it was checked on {engine}"

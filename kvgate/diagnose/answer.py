@@ -5,13 +5,16 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter, deque
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from kvgate.diagnose.logtext import clean
-from kvgate.diagnose.matcher import Matcher
+from kvgate.diagnose.matcher import Hit, Matcher
 from kvgate.diagnose.redact import redact
+
+if TYPE_CHECKING:
+    from kvgate.diagnose.suspect import Suspect
 
 __all__ = ["Answer", "Found", "diagnose"]
 
@@ -22,13 +25,17 @@ _GUESSES, _KEPT = 3, 4
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """A record that the log points to: where, by which signature, how surely (0 to 1)."""
+    """A record that the log points to: where, by which signature, how surely (0 to 1).
+
+    ``grounds`` says what else in the log spoke for or against it, empty where nothing did.
+    """
 
     id: str
     line: int
     signature: str
     score: float
     text: str
+    grounds: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +56,7 @@ class Answer:
                     "signature": m.signature,
                     "score": m.score,
                     "text": m.text,
+                    "grounds": m.grounds,
                 }
                 for m in self.matches[:most]
             ],
@@ -60,13 +68,16 @@ def diagnose(
     blocks: Iterable[str],
     signatures: Iterable[tuple[str, str]],
     texts: Mapping[str, str] | None = None,
+    suspects: Mapping[str, Suspect] | None = None,
 ) -> Answer:
     """Look for signatures of (record id, text) in the pieces of a log.
 
     ``texts`` are words of each record: where no signature stands in the log, the records nearest
-    by the words of its alarming lines are named as guesses. What is shown is redacted.
+    by the words of its alarming lines are named as guesses. ``suspects`` are the records as the
+    log's own settings are held against: where several match, those decide. What is shown is
+    redacted.
     """
-    # The error is near the beginning or the end; the middle of a large log is not kept for a guess.
+    # The error is near the beginning or the end; the middle of a large log is not kept.
     first: list[str] = []
     last: deque[str] = deque(maxlen=_KEPT)
 
@@ -75,14 +86,26 @@ def diagnose(
             first.append(block) if len(first) < _KEPT else last.append(block)
             yield block
 
-    best: dict[str, Found] = {}
+    hits: dict[str, list[Hit]] = {}
     for hit in Matcher(signatures).scan(watched()):
-        if hit.id not in best:
-            found = Found(hit.id, hit.line, hit.signature, hit.score, redact(hit.text))
-            best[hit.id] = found
-    if best or not texts:
-        return Answer(tuple(best.values()))
-    return Answer((), _guesses(_alarming("".join([*first, *last])), texts))
+        hits.setdefault(hit.id, []).append(hit)
+    kept = "".join([*first, *last])
+    if not hits:
+        return Answer((), _guesses(_alarming(kept), texts) if texts else ())
+    found = [_found(record_hits) for record_hits in hits.values()]
+    if suspects and len(found) > 1:
+        from kvgate.diagnose.context import context
+        from kvgate.diagnose.suspect import weigh
+
+        found = weigh(found, suspects, context(kept))
+    return Answer(tuple(sorted(found, key=lambda f: (-f.score, f.line, f.id))))
+
+
+def _found(hits: Sequence[Hit]) -> Found:
+    """One record's hits as one: each further signature of it that stands in the log adds a bit."""
+    best = hits[0]
+    score = min(1.0, best.score + 0.05 * (len(hits) - 1))
+    return Found(best.id, best.line, best.signature, round(score, 4), redact(best.text))
 
 
 def _alarming(text: str) -> set[str]:
@@ -99,5 +122,5 @@ def _guesses(words: set[str], texts: Mapping[str, str]) -> tuple[tuple[str, floa
         / (8 + len(some)) ** 0.5
         for i, some in of.items()
     }
-    ranked = sorted((i for i in scores if scores[i] > 1.0), key=lambda i: (-scores[i], i))
+    ranked = sorted((i for i in scores if scores[i] > 0.8), key=lambda i: (-scores[i], i))
     return tuple((i, scores[i]) for i in ranked[:_GUESSES])

@@ -116,9 +116,28 @@ def _model(draft: Draft) -> None:
     if not name:
         draft.lack("model", "the model's name" if not draft.deployment.hidden else "the model")
         return
-    draft.arch = draft.attempt("model", lambda: released(name))
+    folder = _folder(name)
+    if folder:
+        try:
+            draft.arch = released(folder)
+        except InputError:
+            draft.lack("model", f"what is in {name} (--model-config)")
+            return
+        draft.assumed.append(
+            f"{name} is {draft.arch.id}, by its folder's name; --model-config reads its own config"
+        )
+    else:
+        draft.arch = draft.attempt("model", lambda: released(name))
     if draft.arch is not None:
         _override(draft)
+
+
+def _folder(name: str) -> str:
+    """The last part of a path that holds a model, empty for a name of a repository."""
+    path = name.rstrip("/")
+    is_path = path.startswith(("/", "./", "../", "~")) or path.count("/") > 1 or "://" in path
+    is_path = is_path or path.split("/")[0].isupper()
+    return path.rsplit("/", 1)[-1] if is_path else ""
 
 
 def _override(draft: Draft) -> None:

@@ -1,0 +1,149 @@
+"""What a log says of its own deployment: engine, version, model, GPU and settings."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from kvgate.diagnose.logtext import clean
+
+__all__ = ["Context", "context"]
+
+_LINE = 20_000
+_VLLM = re.compile(
+    r"Initializing a V\d LLM engine(?: \(v?([^)\s]+)\))?|vLLM API server version v?(\S+)"
+    r"|\bvLLM (?:version )?v?(\d+\.\d+\.\d+\S*)"
+)
+_SGLANG = re.compile(
+    r"\bserver_args=ServerArgs\(|\bsglang(?:==| v?)(\d+\.\d+\.\d+\S*)|\bsglang\."
+    r"|\bmax_total_num_tokens=|\bmem_fraction_static\b|The server is fired up and ready to roll"
+)
+_LLAMA = re.compile(
+    r"^\s*build: (\d{3,6}) \(|\bllama_(?:context|model_loader|kv_cache)\b|\bsrv\s+load"
+)
+_TRTLLM = re.compile(r"\[TRT-LLM\]|TensorRT-LLM(?: version:?)? v?(\d+\.\d+\S*)|\btensorrt_llm\b")
+_SETTING = re.compile(
+    r"\b(model|model_path|tensor_parallel_size|tp_size|pipeline_parallel_size|dtype|kv_cache_dtype"
+    r"|max_seq_len|max_model_len|context_length|quantization|attention_backend|block_size|page_size"
+    r"|enable_prefix_caching|speculative_algorithm|decode_context_parallel_size)"
+    r"=('[^']{0,200}'|\"[^\"]{0,200}\"|[\w./+-]{1,200})"
+)
+_NON_DEFAULT = re.compile(r"non-default args: (\{.*\})")
+_ARCHITECTURE = re.compile(r"Resolved architecture: (\w+)|\btype=(\w+For\w+)")
+_COMMAND = re.compile(
+    r"(?:^|[\s$+>])((?:vllm serve|sglang serve|trtllm-serve|llama-server"
+    r"|python3? -m (?:vllm|sglang)\.\S+)\s.{1,4000})$"
+)
+_GPU = re.compile(
+    r"\b(?:NVIDIA|AMD)\s+(?:GeForce\s+|Instinct\s+|Tesla\s+)?"
+    r"((?:RTX|GTX|[A-Z]{1,3}\d{2,4})[\w -]{0,40}?)(?=[,;:()|']|\s{2}|$| \(| with| is\b)"
+)
+# vLLM's name for a setting -> SGLang's, where a log shows the other's.
+_FLAGS = {
+    "vllm": {"max_seq_len": "max_model_len", "tp_size": "tensor_parallel_size"},
+    "sglang": {"tensor_parallel_size": "tp_size", "model": "model_path"},
+}
+_COMMANDS = {"vllm": "vllm serve", "sglang": "python -m sglang.launch_server"}
+_PLAIN = {"None", "auto", "null", ""}
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """What was read: empty texts where the log doesn't say.
+
+    ``settings`` are the engine's own names with their values as text; ``command`` is the command
+    line that the log shows, where it shows one.
+    """
+
+    engine: str = ""
+    version: str = ""
+    model: str = ""
+    gpu: str = ""
+    architecture: str = ""
+    settings: tuple[tuple[str, str], ...] = ()
+    command: str = ""
+
+    @property
+    def line(self) -> str:
+        """A command line that stands for the log's deployment; empty where nothing can."""
+        if self.command:
+            return self.command
+        start = _COMMANDS.get(self.engine)
+        if start is None or not self.model:
+            return ""
+        words = [
+            start,
+            *([f"--model-path {self.model}"] if self.engine == "sglang" else [self.model]),
+        ]
+        for name, value in self.settings:
+            if name not in ("model", "model_path"):
+                words.append(f"--{name.replace('_', '-')} {value}")
+        return " ".join(words)
+
+    def grounds(self) -> str:
+        """What was read, in words, for the answer to say on what grounds it chose."""
+        facts = [
+            f"{self.engine} {self.version}".strip(),
+            self.model or self.architecture,
+            self.gpu,
+            *(
+                f"{name}={value}"
+                for name, value in self.settings
+                if name not in ("model", "model_path")
+            ),
+        ]
+        return ", ".join(dict.fromkeys(fact for fact in facts if fact))
+
+
+def context(text: str) -> Context:
+    """Read what a log says of its deployment. Never raises: a log is anybody's text."""
+    engine = version = gpu = architecture = command = ""
+    settings: dict[str, str] = {}
+    for line in _lines(text):
+        for name, pattern in (
+            ("vllm", _VLLM), ("sglang", _SGLANG), ("llama.cpp", _LLAMA), ("tensorrt-llm", _TRTLLM),
+        ):  # fmt: skip
+            found = pattern.search(line)
+            if found and engine in ("", name):
+                engine = name
+                version = version or next((g for g in found.groups() if g), "")
+        if "=" in line:
+            for key, value in _SETTING.findall(line):
+                plain = value.strip("'\"").removeprefix("torch.")
+                if plain not in _PLAIN:
+                    settings.setdefault(key, plain)
+        found = _NON_DEFAULT.search(line)
+        if found:
+            settings |= {k: v for k, v in _dictionary(found.group(1)) if v not in _PLAIN}
+            engine = engine or "vllm"
+        found = _ARCHITECTURE.search(line)
+        architecture = architecture or (next(filter(None, found.groups())) if found else "")
+        found = _COMMAND.search(line)
+        command = command or (found.group(1) if found else "")
+        found = _GPU.search(line)
+        gpu = gpu or (found.group(1).strip() if found else "")
+    names = _FLAGS.get(engine, {})
+    settings = {names.get(k, k): v for k, v in settings.items()}
+    model = settings.get("model") or settings.get("model_path") or settings.get("model_tag") or ""
+    return Context(engine, version, model, gpu, architecture, tuple(settings.items()), command)
+
+
+def _lines(text: str) -> Iterator[str]:
+    for line in text.splitlines():
+        if line.strip():
+            yield clean(line[:_LINE])
+
+
+def _dictionary(text: str) -> Iterator[tuple[str, str]]:
+    """The plain values of a printed dictionary; objects in it are passed over."""
+    for key, value in re.findall(
+        r"'(\w{1,60})': ('[^']{0,300}'|[\d.]{1,30}|True|False)(?=[,}])", text[:_LINE]
+    ):
+        try:
+            read = ast.literal_eval(value)
+        except (ValueError, SyntaxError):
+            continue
+        if read is not False:
+            yield key, str(read)

@@ -1,0 +1,101 @@
+"""A log says what runs: engine, version, model, GPU, settings; and that settles ambiguous texts."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kvgate.diagnose import diagnose, redact
+from kvgate.diagnose.context import context
+from kvgate.diagnose.suspect import Suspect
+
+VLLM = """\
+(APIServer pid=1) INFO 11-30 12:00:00 [api_server.py:1] vLLM API server version 0.19.1
+(APIServer pid=1) INFO 11-30 12:00:01 [utils.py:280] non-default args: {'model': \
+'google/gemma-4-31B-it', 'tensor_parallel_size': 2, 'attention_backend': 'FLASHINFER'}
+(EngineCore pid=2) INFO 11-30 12:00:02 [core.py:105] Initializing a V1 LLM engine (v0.19.1) with \
+config: model='google/gemma-4-31B-it', dtype=torch.bfloat16, max_seq_len=131072, kv_cache_dtype=auto
+NVIDIA RTX PRO 6000 Blackwell Server Edition, 97887 MiB
+ValueError: the made up reason of layer 3
+"""
+SGLANG = (
+    "[2026-11-30 12:00:00] server_args=ServerArgs(model_path='Qwen/Qwen3-8B', tp_size=2, "
+    "page_size=64, context_length=None)\n"
+)
+
+
+def test_a_vllm_log_names_its_deployment() -> None:
+    said = context(VLLM)
+    assert (said.engine, said.version) == ("vllm", "0.19.1")
+    assert said.model == "google/gemma-4-31B-it"
+    assert said.gpu.startswith("RTX PRO 6000")
+    assert dict(said.settings)["tensor_parallel_size"] == "2"
+    assert dict(said.settings)["max_model_len"] == "131072"
+    assert "kv_cache_dtype" not in dict(said.settings)
+    assert said.line.startswith("vllm serve google/gemma-4-31B-it")
+
+
+def test_an_sglang_log_names_its_deployment() -> None:
+    said = context(SGLANG)
+    assert said.engine == "sglang"
+    assert said.line == (
+        "python -m sglang.launch_server --model-path Qwen/Qwen3-8B --tp-size 2 --page-size 64"
+    )
+
+
+def test_a_log_without_settings_gives_no_command() -> None:
+    assert context("RuntimeError: out of memory\n").line == ""
+
+
+def test_a_text_of_two_records_is_settled_by_what_the_log_says_of_itself() -> None:
+    text = "the made up reason of layer {int}"
+    suspects = {
+        "forced": Suspect("forced_backend_refuses_head_size", frozenset({"vllm"})),
+        "latent": Suspect("mla_backend_missing", frozenset({"vllm"})),
+        "other": Suspect("", frozenset({"sglang"})),
+    }
+    answer = diagnose([VLLM], [(name, text) for name in suspects], None, suspects)
+    assert answer.matches[0].id == "forced"
+    assert "google/gemma-4-31B-it" in answer.matches[0].grounds
+    assert "the log is of vllm" in {m.id: m.grounds for m in answer.matches}["other"]
+
+
+def test_where_the_log_says_nothing_nothing_moves() -> None:
+    text = "the made up reason of layer {int}"
+    suspects = {n: Suspect("mla_backend_missing", frozenset({"vllm"})) for n in ("a", "b")}
+    answer = diagnose(
+        ["the made up reason of layer 3"], [(n, text) for n in suspects], None, suspects
+    )
+    assert {m.grounds for m in answer.matches} == {""}
+    assert len({m.score for m in answer.matches}) == 1
+
+
+def test_a_second_signature_of_a_record_counts_for_it() -> None:
+    both = [("one", "pool of {int} tokens is full"), ("two", "pool of {int} tokens is full")]
+    extra = [*both, ("two", "window layers hold {int} tokens in this pool")]
+    log = "window layers hold 7 tokens in this pool\npool of 9 tokens is full\n"
+    assert diagnose([log], extra).matches[0].id == "two"
+
+
+def test_without_a_match_the_nearest_by_words_is_a_guess() -> None:
+    texts = {"mla": "latent attention finds no sparse backend", "rope": "yarn factor applied twice"}
+    answer = diagnose(["ERROR latent sparse backend broke\n"], [("x", "never seen here")], texts)
+    assert answer.matches == ()
+    assert answer.guesses[0][0] == "mla"
+
+
+def test_what_is_shown_names_no_host_path_token_or_user() -> None:
+    text = (
+        "Bearer abcdef from 10.1.2.3:8000 user=ada /home/ada/models hf_abcdefghij "
+        "https://internal.example/x ada@example.org node7.cluster.local"
+    )
+    shown = redact(text)
+    for secret in ("abcdef", "10.1.2.3", "ada", "hf_", "internal", "node7"):
+        assert secret not in shown, shown
+
+
+@given(st.text(max_size=400))
+def test_any_log_is_read_without_an_error(text: str) -> None:
+    context(text)
+    redact(text)
+    diagnose([text], [("a", "one two three four")], {"a": "one"}, {"a": Suspect("", frozenset())})
