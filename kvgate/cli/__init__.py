@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 
 __all__ = ["main"]
@@ -9,6 +10,8 @@ __all__ = ["main"]
 
 def main() -> None:
     """Run ``kvgate``; exit 0 when nothing was found, 1 on findings, 2 on unusable input or call."""
+    # pydantic looks for plugins in every installed package, which takes longer than a command.
+    os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
     from kvgate.cli.commands import cli
     from kvgate.cli.failure import explain
     from kvgate.errors import InputError

@@ -78,7 +78,7 @@ def _records(paths: tuple[str, ...]) -> tuple[list[Record], list[Diagnostic]]:
 
 def _fix(reports: list[tuple[Record, Report]], *, write: bool) -> None:
     from kvgate.claims import fix
-    from kvgate.cli.atomic import write_text
+    from kvgate.records.atomic import write_text
 
     for record, report in reports:
         page = record.page

@@ -15,7 +15,7 @@ from kvgate.errors import InputError, Place
 
 if TYPE_CHECKING:
     from kvgate.diagnose.suspect import Suspect
-    from kvgate.records.record import Record
+    from kvgate.records.heads import Head
 
 __all__ = ["Known", "command", "known_records"]
 
@@ -62,33 +62,30 @@ def command(file: str, most: int, as_json: bool) -> None:
 class Known:
     """kvgate's own records as a log is held against them."""
 
-    records: tuple[Record, ...]
+    heads: tuple[Head, ...]
 
     @property
     def signatures(self) -> list[tuple[str, str]]:
         """(record id, signature text), all of them."""
-        return [(r.id, s.text) for r in self.records for s in r.front.signatures]
+        return [(h.id, text) for h in self.heads for text in h.signatures]
 
     @property
     def texts(self) -> dict[str, str]:
         """Each record's title and symptom."""
-        return {r.id: f"{r.title}\n{r.page.section('Symptom')}" for r in self.records}
+        return {h.id: f"{h.title}\n{h.symptom}" for h in self.heads}
 
     def suspects(self) -> dict[str, Suspect]:
         """Each record's rule and engines."""
         from kvgate.diagnose.suspect import Suspect
 
-        return {
-            r.id: Suspect(r.front.rule or "", frozenset(a.engine for a in r.front.affects))
-            for r in self.records
-        }
+        return {h.id: Suspect(h.rule, h.engines) for h in self.heads}
 
 
 def known_records() -> Known:
     """kvgate's own records that still hold."""
-    from kvgate.records.loader import load
+    from kvgate.records.heads import heads
 
-    return Known(tuple(r for r in load().records.values() if r.front.status in ("active", "draft")))
+    return Known(heads())
 
 
 def _text(file: str) -> Iterator[str]:

@@ -35,7 +35,7 @@ def command(
         case "dot":
             text = graphexport.to_dot(graph)
     if output:
-        from kvgate.cli.atomic import write_text
+        from kvgate.records.atomic import write_text
 
         write_text(output, text)
     else:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from kvgate.cli.atomic import write_text
+from kvgate.records.atomic import write_text
 
 __all__ = ["rewrite"]
 

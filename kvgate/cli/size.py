@@ -97,7 +97,7 @@ def command(
         **settings,
     )
     if plot:
-        from kvgate.cli.atomic import write_text
+        from kvgate.records.atomic import write_text
         from kvgate.kvcache.plot import plot_svg
 
         write_text(plot, plot_svg(answer))

@@ -13,6 +13,7 @@ from kvgate.diagnose.logtext import clean, strip_prefix
 from kvgate.diagnose.signature import Signature
 from kvgate.errors import InputError, Place
 from kvgate.records import register, yaml
+from kvgate.records.atomic import create_text
 from kvgate.records.record import read_record
 
 __all__ = ["NewRecord", "create", "record_text", "signature_of"]
@@ -75,21 +76,27 @@ def create(folder: Path, new: NewRecord) -> Path:
     text = record_text(new)
     path = folder / f"{new.id}.md"
     known = register.read_register(folder / register.FILE)
+    used = InputError(
+        f"the id {new.id!r} was used before",
+        hint="an id belongs to one record for ever; choose another",
+        place=Place(path.as_posix()),
+    )
     if new.id in known or os.path.lexists(path):
-        raise InputError(
-            f"the id {new.id!r} was used before",
-            hint="an id belongs to one record for ever; choose another",
-            place=Place(path.as_posix()),
-        )
+        raise used
     try:
-        # "x": two authors at once can't overwrite each other.
-        with path.open("x", encoding="utf-8", newline="\n") as file:
-            file.write(text)
+        # Two authors at once can't overwrite each other.
+        create_text(path, text, newline="\n")
+    except FileExistsError:
+        raise used from None
     except OSError as error:
         why = error.strerror or str(error)
         place = Place(path.as_posix())
         raise InputError(f"the record can't be written: {why}", place=place) from None
-    register.add_ids(folder / register.FILE, [new.id])
+    try:
+        register.add_ids(folder / register.FILE, [new.id])
+    except InputError:
+        path.unlink()
+        raise
     return path
 
 

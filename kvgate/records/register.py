@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import os
-import tempfile
 from collections.abc import Iterable
 from pathlib import Path
 
 from kvgate.errors import InputError, Place
+from kvgate.records.atomic import locked, write_text
 
 __all__ = ["FILE", "add_ids", "read_register"]
 
@@ -41,25 +40,19 @@ def read_register(path: Path) -> dict[str, int]:
 
 
 def add_ids(path: Path, ids: Iterable[str]) -> tuple[str, ...]:
-    """Add ids to a register and return the new ones; an interrupted write leaves the old file.
+    """Add ids to a register and return the new ones.
+
+    An interrupted write leaves the old file, and two runs at once lose nothing.
 
     Raises InputError where the file can't be read or written.
     """
-    known = read_register(path)
-    new = tuple(sorted(set(ids) - known.keys()))
-    if not new:
-        return ()
-    text = _HEAD + "".join(f"{name}\n" for name in sorted({*known, *new}))
     try:
-        handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-        try:
-            with os.fdopen(handle, "w", encoding="utf-8", newline="\n") as file:
-                file.write(text)
-            Path(name).chmod(path.stat().st_mode & 0o777 if path.exists() else 0o644)
-            Path(name).replace(path)
-        except BaseException:
-            Path(name).unlink(missing_ok=True)
-            raise
+        with locked(path):
+            known = read_register(path)
+            new = tuple(sorted(set(ids) - known.keys()))
+            if new:
+                lines = "".join(f"{name}\n" for name in sorted({*known, *new}))
+                write_text(path, _HEAD + lines, newline="\n")
     except OSError as error:
         why = error.strerror or str(error)
         raise InputError(f"the register can't be written: {why}", place=Place(str(path))) from None

@@ -1,0 +1,61 @@
+"""The heads of kvgate's own records: what check and diagnose need, read without the schema.
+
+The records travel with the code and are linted with it, so that a command that only asks for their
+names, rules and signatures need not pay for validating them again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+from kvgate.records import frontmatter, yaml
+from kvgate.records.home import records_home
+
+__all__ = ["Head", "heads"]
+
+
+@dataclass(frozen=True, slots=True)
+class Head:
+    """One record that still holds. ``rule`` is "" without one; ``symptom`` is Markdown."""
+
+    id: str
+    title: str
+    severity: str
+    rule: str
+    signatures: tuple[str, ...]
+    engines: frozenset[str]
+    symptom: str
+
+
+@cache
+def heads() -> tuple[Head, ...]:
+    """The active records and drafts, by id. A file that can't be read so is left to the linter."""
+    return tuple(_heads())
+
+
+def _heads() -> Iterator[Head]:
+    for path in sorted(records_home().glob("*.md")):
+        text = path.read_text(encoding="utf-8-sig")
+        ends = frontmatter.split(text)
+        if ends is None:
+            continue
+        node, found = yaml.parse(text[text.index("\n") + 1 : ends[0]], path.name)
+        values = node.value() if node is not None and not found else None
+        if isinstance(values, Mapping) and values.get("status") in ("active", "draft"):
+            yield _head(values, text[ends[1] :])
+
+
+def _head(values: Mapping[str, Any], body: str) -> Head:
+    _, _, symptom = body.partition("## Symptom\n")
+    return Head(
+        id=str(values["id"]),
+        title=str(values["title"]),
+        severity=str(values["severity"]),
+        rule=str(values.get("rule") or ""),
+        signatures=tuple(str(s["text"]) for s in values.get("signatures") or ()),
+        engines=frozenset(str(a["engine"]) for a in values.get("affects") or ()),
+        symptom=symptom.partition("\n## ")[0].strip(),
+    )
