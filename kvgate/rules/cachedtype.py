@@ -83,7 +83,7 @@ def e4m3_needs_ada_in_triton(plan: Plan) -> Verdict:
     chosen = old_dense_choice(plan)
     if chosen is None:
         return Undecided(plan.lacks("gates") or "the gates")
-    if chosen != "TRITON_ATTN" or plan.kv_cache_dtype == "fp8_e5m2":
+    if chosen != "TRITON_ATTN":
         return None
     return Finding(
         f"{seen(plan)} takes TRITON_ATTN for an fp8 cache on {plan.gpu.name}, and its kernel "

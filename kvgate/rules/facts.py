@@ -12,7 +12,7 @@ from kvgate.plan.model import Plan
 
 __all__ = [
     "between", "engine_version", "is_latent", "is_sparse", "keeps_state", "major", "number",
-    "on_amd", "option", "smallest_window", "text", "truthy", "window_layers",
+    "on_amd", "option", "smallest_window", "state_strategy", "text", "truthy", "window_layers",
 ]  # fmt: skip
 
 _TRUE = {"1", "true", "yes", "on", "enabled"}
@@ -80,6 +80,12 @@ def smallest_window(arch: Architecture) -> int | None:
 def keeps_state(arch: Architecture) -> bool:
     """Whether any layer keeps a state of fixed size (Mamba, gated delta net and the like)."""
     return any(isinstance(group.layer, StateLayer) for group in arch.groups)
+
+
+def state_strategy(plan: Plan) -> str:
+    """SGLang's strategy for the states of a hybrid, by its flag's name of today or of 0.5.19."""
+    names = ("mamba_radix_cache_strategy", "mamba_scheduler_strategy")
+    return next((text(plan.get(name)) for name in names if plan.get(name)), "auto")
 
 
 def number(value: Any) -> int | None:

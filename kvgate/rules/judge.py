@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from kvgate.deployment.problems import REFUSED
 from kvgate.plan.model import Plan
-from kvgate.rules.registry import rule
+from kvgate.rules.registry import rules
 from kvgate.rules.verdict import Finding, Undecided
 
 __all__ = ["SEVERITIES", "Case", "Judged", "Open", "judge"]
@@ -55,8 +55,13 @@ def judge(plan: Plan, cases: Iterable[Case]) -> tuple[tuple[Judged, ...], tuple[
     """
     found: list[Judged] = []
     undecided: list[Open] = []
+    known = rules()
     for case in cases:
-        match rule(case.rule)(plan):
+        if case.rule not in known:
+            # A knowledge base newer than this kvgate: one record's rule must not stop the others.
+            undecided.append(Open(case.id, f"the rule {case.rule}, which this kvgate does not have"))
+            continue
+        match known[case.rule](plan):
             case Finding() as finding:
                 found.append(Judged(case.id, case.severity, case.title, finding))
             case Undecided(lacks):

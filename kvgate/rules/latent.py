@@ -172,26 +172,6 @@ def sparse_mla_fp8_spelling(plan: Plan) -> Verdict:
     return None
 
 
-def cooperative_topk_on_thor(plan: Plan) -> Verdict:
-    """Thor passes a capability test for a kernel it can't launch."""
-    if not plan.runs("vllm") or plan.gpu is None or plan.gpu.sm is None:
-        return None
-    if plan.gpu.sm[0] != 11 or not between(plan, first="0.24.0"):
-        return None
-    if plan.arch is None:
-        return Undecided(plan.lacks("model") or "the model's config")
-    indexed = any(getattr(g.layer, "indexer", None) is not None for g in plan.arch.groups)
-    if not indexed:
-        return None
-    return Finding(
-        f"{plan.arch.id} chooses tokens with a top-k kernel that launches thread-block clusters; "
-        f"{seen(plan)} takes it for every GPU from 9.0 on but family 12, and {plan.gpu.name} "
-        "can't launch it",
-        (f"compute capability {plan.gpu.capability}", "the warm-up fails each time"),
-        "a build that leaves out family 110 (vLLM pull request 56084)",
-    )
-
-
 def _not_packed(plan: Plan, written: str, said: str, fix: str) -> Finding:
     name = plan.arch.id if plan.arch is not None else "the model"
     card = plan.gpu.name if plan.gpu is not None else "this GPU"
@@ -212,5 +192,4 @@ RULES = (
     triton_mla_refuses_fp8,
     sparse_mla_block_size,
     sparse_mla_fp8_spelling,
-    cooperative_topk_on_thor,
 )

@@ -17,6 +17,7 @@ from kvgate.rules.facts import (
     number,
     on_amd,
     smallest_window,
+    state_strategy,
     text,
     truthy,
     window_layers,
@@ -26,6 +27,9 @@ from kvgate.rules.verdict import Finding, Undecided, Verdict
 from kvgate.units import GiB, format_bytes
 
 __all__ = ["RULES"]
+
+# Families without a hook of their own, for which AMD's automatic choice is known to be aiter.
+_AITER_BY_DEFAULT = ("llama", "mistral", "mixtral", "qwen2", "qwen3", "glm4", "deepseek", "kimi")
 
 
 def context_longer_than_the_pool(plan: Plan) -> Verdict:
@@ -39,6 +43,13 @@ def context_longer_than_the_pool(plan: Plan) -> Verdict:
     if plan.arch is None or plan.gpu is None:
         return Undecided(plan.lacks("model") or plan.lacks("gpu") or "the model and the GPU")
     pool = plan.sizing.pool if plan.sizing is not None else None
+    if pool is not None and pool.refusal is not None:
+        return Finding(
+            f"--context-length {length:,} is promised, and no pool is left. SGLang says: "
+            f"{pool.refusal}",
+            ("the weights and the fraction of memory decide this before any length does",),
+            "more GPUs, weights of fewer bits, or a higher --mem-fraction-static",
+        )
     if pool is not None and pool.tokens is not None:
         if pool.longest is None or length <= pool.longest:
             return None
@@ -123,6 +134,8 @@ def window_pool_caps_input(plan: Plan) -> Verdict:
     if between(plan, first="0.5.11") and not paired:
         return None
     pool = plan.sizing.pool if plan.sizing is not None else None
+    if pool is not None and pool.refusal is not None:
+        return None  # it doesn't start
     swa = number(dict(pool.extra).get("swa_tokens")) if pool is not None else None
     if pool is None or swa is None or pool.tokens is None or plan.max_model_len is None:
         return Undecided(plan.lacks("size") or plan.lacks("gpu") or "the sizes of the pools")
@@ -187,7 +200,7 @@ def _slots_per_request(plan: Plan) -> int:
     """State slots a request takes (sglang 0.5.23 srt/mem_cache/kv_cache_configurator.py)."""
     if plan.get("disable_radix_cache"):
         return 1
-    strategy = text(plan.get("mamba_radix_cache_strategy")) or "auto"
+    strategy = state_strategy(plan)
     if strategy == "auto":
         plain = between(plan, fixed="0.5.11") or plan.get("disable_overlap_schedule")
         strategy = "no_buffer" if plain else "extra_buffer"
@@ -285,6 +298,8 @@ def aiter_takes_a_share_of_memory(plan: Plan) -> Verdict:
             return Undecided(plan.lacks("model") or "the model")
         if is_latent(plan.arch) and plan.arch.query_heads // plan.tp not in (16, 128):
             return None
+        if not plan.arch.model_type.startswith(_AITER_BY_DEFAULT):
+            return Undecided("which backend SGLang takes for this model on AMD")
     given = plan.get("mem_fraction_static")
     honoured = truthy(plan.deployment.env_value("SGLANG_AITER_HONOR_EXPLICIT_MEM_FRACTION"))
     if honoured and given is not None and between(plan, first="0.5.19"):

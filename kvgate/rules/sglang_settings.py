@@ -16,6 +16,7 @@ from kvgate.rules.facts import (
     major,
     number,
     on_amd,
+    state_strategy,
     text,
     truthy,
 )
@@ -197,7 +198,7 @@ def hybrid_without_extra_buffer(plan: Plan) -> Verdict:
         return None
     if plan.get("disable_radix_cache") or not between(plan, first="0.5.6", fixed="0.5.11"):
         return None
-    strategy = text(plan.get("mamba_radix_cache_strategy")) or "auto"
+    strategy = state_strategy(plan)
     if strategy not in ("auto", "no_buffer"):
         return None
     return Finding(
@@ -218,7 +219,7 @@ def page_size_against_state_chunk(plan: Plan) -> Verdict:
     if not between(plan, first="0.5.11"):
         return None
     every = number(plan.get("mamba_track_interval")) or 256
-    strategy = text(plan.get("mamba_radix_cache_strategy")) or "auto"
+    strategy = state_strategy(plan)
     if strategy == "no_buffer":
         why = "no_buffer takes a page of 1 only"
     elif max(64, page) % min(64, page):
@@ -240,7 +241,7 @@ def page_size_against_state_chunk(plan: Plan) -> Verdict:
 def page_size_is_rewritten(plan: Plan) -> Verdict:
     """The page size that was asked for isn't the one that will run."""
     page = number(plan.get("page_size"))
-    if not plan.runs("sglang") or page is None:
+    if not plan.runs("sglang") or page is None or on_amd(plan):
         return None
     if plan.outcome is None:
         return Undecided(plan.lacks("gates") or "the backend that will run")
