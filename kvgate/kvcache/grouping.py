@@ -70,9 +70,9 @@ def group_layers(
     if not layers:
         return ()
     if not hybrid:
-        layers = _promoted(layers)
+        layers = _unified(layers)
     pages = {page for _, page in layers}
-    if len({_identity(page) for page in pages}) == 1 or _uniform(pages):
+    if _alike(pages):
         return (Group.of(layers),)
     if any(page.kind == "sliding_mla" for page in pages):
         packed = pack(layers) if rules.packs else pack_tuples(layers)
@@ -81,8 +81,10 @@ def group_layers(
         layers = _one_page_size(layers, rules)
     except InputError:
         promoted = _promoted(layers)
-        has_latents = any(page.kind == "mla" for page in pages)
-        if not (has_latents and rules.pads_pages and _uniform({page for _, page in promoted})):
+        mixed = {page.kind for page in pages} >= {"mla", "sliding"}
+        chunked = any(page.kind == "chunked" for page in pages)
+        falls_back = rules.falls_back and mixed and not chunked
+        if not (falls_back and _uniform({page for _, page in promoted})):
             raise
         return (Group.of(promoted),)
     return _split(layers, rules)
@@ -105,6 +107,32 @@ def _uniform(pages: set[Page]) -> bool:
     return len(kinds) == 1 and len({page.window for page in pages}) == 1
 
 
+def _alike(pages: set[Page]) -> bool:
+    """Whether one group holds all these pages."""
+    return len({_identity(page) for page in pages}) == 1 or _uniform(pages)
+
+
+def _unified(layers: list[LayerPage]) -> list[LayerPage]:
+    """Every layer as full attention; InputError where the engine fails to make them one type."""
+    if _alike({page for _, page in layers}):
+        return layers
+    promoted = _promoted(layers)
+    for kind in ("sliding", "chunked"):
+        if len({page.window for _, page in layers if page.kind == kind}) > 1:
+            raise InputError(
+                "vLLM refuses --disable-hybrid-kv-cache-manager for layers with several windows: "
+                "all attention layers in the same KV cache group must have the same window size",
+                hint="leave the hybrid KV cache manager on",
+            )
+    if not _alike({page for _, page in promoted}):
+        raise InputError(
+            "vLLM refuses --disable-hybrid-kv-cache-manager for this model: its layers cannot be "
+            "converted to one unified type",
+            hint="leave the hybrid KV cache manager on",
+        )
+    return promoted
+
+
 def _promoted(layers: list[LayerPage]) -> list[LayerPage]:
     kinds = {"sliding": "full", "chunked": "full", "sliding_mla": "mla"}
     full = {page.block_size for _, page in layers if page.grows}
@@ -124,11 +152,12 @@ def _one_page_size(layers: list[LayerPage], rules: VllmRules) -> list[LayerPage]
 def _fit(page: Page, size: int, rules: VllmRules) -> Page:
     if page.bytes_ == size:
         return page
-    if page.kind == "state" and rules.pads_pages:
+    if page.kind == "state" and rules.pads_states:
         return replace(page, padded=size)
-    if page.kind != "state" and size % page.bytes_ == 0:
+    if page.kind != "state" and size % page.bytes_ == 0 and rules.scales_blocks:
         return page.with_block_size(page.block_size * (size // page.bytes_))
-    if rules.pads_pages and page.kind in ("full", "sliding", "chunked"):
+    padded = ("full", "sliding", "chunked", *(("mla",) if rules.pads_latents else ()))
+    if rules.pads_pages and page.kind in padded:
         return replace(page, padded=size)
     raise InputError(
         f"vLLM {rules.version} cannot give a page of {page.bytes_:,} bytes ({page.kind}) the size "

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from kvgate.kvcache.admission import Admission, Rank
 from kvgate.kvcache.grouping import Group, group_layers
 from kvgate.kvcache.page import Demand
 from kvgate.kvcache.stages import pipeline_stages
 from kvgate.kvcache.vllm_pages import PagePlan
 from kvgate.kvcache.vllm_rules import VllmRules
-from kvgate.units import GiB
 
 __all__ = ["VllmPool", "vllm_pool"]
 
@@ -62,10 +62,12 @@ def vllm_pool(
         groups if len(memory) == 1 else tuple(g for g in (x.on_stage(s) for x in groups) if g)
         for s in stages
     ]
-    per_block = [max(group.bytes_ for group in part) for part in held if part]
-    with_cache = [m for m, part in zip(memory, held, strict=True) if part]
-    blocks = min(m // size for m, size in zip(with_cache, per_block, strict=True))
-    worst = max(per_block)
+    sizes = [max((group.bytes_ for group in part), default=0) for part in held]
+    if len(groups) == 1 and len(groups[0].pages) > 1 and not rules.needs_by_stage:
+        # Before, a group of unequal pages was as large on every stage as in the whole model.
+        sizes = [groups[0].bytes_ for _ in held]
+    blocks = min(m // size for m, size in zip(memory, sizes, strict=True) if size)
+    worst = max(sizes)
     per_request = tuple(group.blocks(demand) for group in groups)
     asked = _blocks_asked(groups, per_request, rules)
     concurrency = blocks / asked if asked else 0.0
@@ -74,7 +76,15 @@ def vllm_pool(
     else:
         smallest = min(group.page.block_size for group in groups)
         tokens = blocks // len(groups) * smallest * demand.dcp
-    check = _Check(groups, held, per_block, with_cache, rules, demand, plan)
+    check = Admission(
+        groups=groups,
+        stages=tuple(
+            Rank(stage, size, m)
+            for stage, part, size, m in zip(stages, held, sizes, memory, strict=True)
+            if part
+        ),
+        rules=rules, demand=demand, layers=plan.layers,
+    )  # fmt: skip
     needed, refusal = check.verdict()
     return VllmPool(
         bytes_per_rank=min(memory), bytes_per_block=worst, blocks=blocks,
@@ -95,69 +105,6 @@ def _blocks_asked(groups: tuple[Group, ...], blocks: tuple[int, ...], rules: Vll
         return sum(blocks)
     total = sum(count * size for count, size in zip(blocks, sizes, strict=True))
     return -(-total // sizes[0])
-
-
-@dataclass(frozen=True, slots=True)
-class _Check:
-    """The start-up check: does one request of a length fit on every stage?"""
-
-    groups: tuple[Group, ...]
-    held: list[tuple[Group, ...]]
-    per_block: list[int]
-    memory: list[int]
-    rules: VllmRules
-    demand: Demand
-    plan: PagePlan
-
-    def needed(self, length: int, stage: int) -> int:
-        demand = Demand(length, self.demand.in_flight, self.demand.dcp, self.demand.encoder_tokens)
-        if not self.rules.needs_by_group:
-            # Older versions added up the layers of the whole model, on every stage.
-            return sum(page.blocks(demand) * page.bytes_ for _, page in self.plan.layers)
-        if not self.rules.needs_by_stage:
-            whole = max(group.bytes_ for group in self.groups)
-            return whole * sum(group.blocks(demand) for group in self.groups)
-        parts = [part for part in self.held if part]
-        return self.per_block[stage] * sum(group.blocks(demand) for group in parts[stage])
-
-    def room(self, stage: int) -> int:
-        aside = self.per_block[stage] if self.rules.null_block else 0
-        return self.memory[stage] - aside
-
-    def fits(self, length: int) -> bool:
-        return all(self.needed(length, s) <= self.room(s) for s in range(len(self.memory)))
-
-    def longest(self, most: int | None = None) -> int:
-        low, high = 0, most or max(self.demand.max_model_len, 1 << 24)
-        while low < high:
-            middle = (low + high + 1) // 2
-            if self.fits(middle):
-                low = middle
-            else:
-                high = middle - 1
-        return low
-
-    def verdict(self) -> tuple[int, str | None]:
-        length = self.demand.max_model_len
-        needed = max(self.needed(length, s) for s in range(len(self.memory)))
-        for stage in range(len(self.memory)):
-            room = self.room(stage)
-            if room <= 0:
-                return needed, "No available memory for the cache blocks."
-            asked = self.needed(length, stage)
-            if asked > room:
-                fit = self.longest(length)
-                estimate = (
-                    f" Based on the available memory, the estimated maximum model length is {fit}."
-                    if fit
-                    else ""
-                )
-                return needed, (
-                    f"To serve at least one request with the model's max seq len ({length}), "
-                    f"({_gib(asked)} GiB KV cache is needed, which is larger than the available KV "
-                    f"cache memory ({_gib(room)} GiB).{estimate}"
-                )
-        return needed, None
 
 
 def _explain(
@@ -205,6 +152,3 @@ def _without_cache(memory: int, demand: Demand) -> VllmPool:
         refusal=None, lines=("the model keeps nothing between tokens",),
     )  # fmt: skip
 
-
-def _gib(count: int) -> str:
-    return f"{round(count / GiB, 2)}"

@@ -48,12 +48,18 @@ def v4_pool(
     """The pools that ``budget`` bytes give.
 
     ``ratio`` is the windowed pool's share of the full one, ``requests`` the request limit (states
-    of ratio-128 layers are kept per request). Raises InputError for V4.1, which is not modelled.
+    of ratio-128 layers are kept per request). Raises InputError for V4.1, which is not modelled, and
+    for a page that isn't a multiple of 128 tokens.
     Source: sglang 0.5.23, pool_configurator.py (DSV4PoolConfigurator).
     """
     layers = [(g.layer, g.count) for g in arch.groups if isinstance(g.layer, CompressedAttention)]
     if any(layer.version != "v4" for layer, _ in layers):
         raise InputError("kvgate does not model SGLang's pools of DeepSeek V4.1")
+    if page % 128:
+        raise InputError(
+            f"a page of {page} tokens holds no whole entry of DeepSeek V4's ratio-128 layers",
+            hint="SGLang gives this model pages of 256 tokens",
+        )
     head = layers[0][0].head_dim
     index = next((x.indexer.head_dim for x, _ in layers if x.indexer is not None), 0)
     total = sum(count for _, count in layers)

@@ -149,10 +149,11 @@ def _pages(layer: Layer, setup: Setup, padded: int | None) -> list[Page]:
             mode = setup.mamba_mode
             states: int | None = {"none": 1, "align": 2}.get(mode)
             if states is not None:
-                states += setup.speculative if setup.rules.version.release >= (0, 14) else 0
+                states += setup.speculative if setup.rules.mamba_modes else 0
                 states += _checkpoints(layer, setup) if mode == "align" else 0
             tokens = setup.max_model_len if mode == "none" else block
-            extra = setup.speculative if mode == "all" and setup.rules.in_flight else 0
+            drafts = mode == "all" and setup.rules.version.release >= (0, 22)
+            extra = setup.speculative if drafts else 0
             return [
                 Page("state", tokens, size, ("state", layer.kind), padded=padded, states=states,
                      retained=extra)
@@ -164,8 +165,9 @@ def _attention_pages(
 ) -> list[Page]:
     heads = kv_heads_on_rank(layer.kv_heads, setup.tp)
     fmt = plain or setup.choice.format
-    per_token = heads * fmt.head_bytes(layer.head_dim, layer.v_head_dim)
-    key = (heads, layer.head_dim, layer.v_head_dim, fmt.name)
+    values = layer.v_head_dim if setup.rules.value_widths else layer.head_dim
+    per_token = heads * fmt.head_bytes(layer.head_dim, values)
+    key = (heads, layer.head_dim, values, fmt.name)
     block = setup.block_size
     # Only windowed layers choose a block of their own, and pad it up to the shared page.
     padded = shared if layer.kind == "sliding" else None

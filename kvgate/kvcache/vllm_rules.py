@@ -30,10 +30,14 @@ class VllmRules:
     ``reports_concurrency``: "GPU KV cache size" is concurrency x max_model_len; before, it was
     blocks // groups x the smallest block. ``group_ratio``: buckets less than this many times the
     smallest are padded up instead of split. ``in_flight``: windowed layers reserve for every batch
-    in flight, not for one. ``pads_pages``: pages that do not divide the largest are padded.
+    in flight, not for one. ``value_widths``: values narrower than keys take their own width; before,
+    they were padded. ``pads_pages``: pages that do not divide the largest are padded,
+    ``pads_states`` states too, ``pads_latents`` MLA latents too; ``falls_back``: where that fails,
+    windows beside MLA are kept whole.
     ``packs``: mixed page sizes lie side by side in block-outermost layouts. ``null_block``: the
     start-up check sets one block aside. ``needs_by_group``: that check counts blocks per group;
-    ``needs_by_stage``: of one pipeline stage's layers, not of the whole model's (vLLM issue 34076).
+    ``needs_by_stage``: of one pipeline stage's layers, not of the whole model's (vLLM issue 34076);
+    ``needs_all_groups``: of all groups, not of the first as if it stood for all.
     """
 
     version: Version
@@ -42,11 +46,17 @@ class VllmRules:
     group_ratio: float | None
     in_flight: bool
     async_by_default: bool
+    value_widths: bool
+    scales_blocks: bool
     pads_pages: bool
+    pads_states: bool
+    pads_latents: bool
+    falls_back: bool
     packs: bool
     null_block: bool
     needs_by_group: bool
     needs_by_stage: bool
+    needs_all_groups: bool
     sums_group_blocks: bool
     hybrid_prefix_caching: bool
     mamba_modes: bool
@@ -94,14 +104,20 @@ def vllm_rules(version: Version) -> VllmRules:
         group_ratio=1.5 if since("0.18") else 1.25 if since("0.12") else None,
         in_flight=since("0.26"),
         async_by_default=since("0.14"),
+        value_widths=since("0.20"),
+        scales_blocks=since("0.12"),
         pads_pages=since("0.24"),
+        pads_states=since("0.26"),
+        pads_latents=since("0.24") and not since("0.29"),
+        falls_back=since("0.27"),
         packs=since("0.29"),
         null_block=since("0.29"),
         needs_by_group=since("0.14"),
         needs_by_stage=since("0.17"),
+        needs_all_groups=since("0.19"),
         sums_group_blocks=since("0.30"),
         hybrid_prefix_caching=since("0.26"),
-        mamba_modes=since("0.14.1"),
+        mamba_modes=since("0.15"),
         mamba_all_mode=not since("0.28"),
         prefill_checkpoints=since("0.29"),
         chunked_hybrid=since("0.14"),

@@ -24,16 +24,17 @@ def nothing_left_for_the_cache(plan: Plan) -> Verdict:
     """Weights, activations and graphs take all of the engine's share of the memory."""
     if not plan.runs("vllm") or plan.get("kv_cache_memory_bytes") is not None:
         return None
-    if plan.sizing is None or plan.sizing.pool is None:
+    # Releases older than the catalogue have no gates in it, but their pool is known.
+    sizing = plan.sizing or resized(plan)
+    if sizing is None or sizing.pool is None:
         return Undecided(plan.lacks("size") or plan.lacks("gpu") or GPU)
-    weights = plan.sizing.weights.bytes_per_rank
-    pool = plan.sizing.pool
+    weights, pool = sizing.weights.bytes_per_rank, sizing.pool
     if weights is None or plan.gpu is None or pool.memory.likely > 0:
         return None
     share = plan.gpu.memory_bytes * _utilization(plan)
     return Finding(
-        f"nothing is left for the cache on {plan.gpu.name}: the weights alone take "
-        f"{format_bytes(weights)} of the {format_bytes(share)} that the engine may use",
+        f"nothing is left for the cache on {plan.gpu.name}: weights of {format_bytes(weights)} and "
+        f"what the engine needs besides take the {format_bytes(share)} that it may use",
         (
             "lowering --max-model-len doesn't help: there is no cache to divide",
             *(line for line in pool.lines if line.startswith("minus")),
@@ -79,9 +80,9 @@ def spark_utilization_above_what_is_free(plan: Plan) -> Verdict:
     if share <= 0.85:
         return None
     given = plan.get("gpu_memory_utilization") is not None
-    said = f"{share:g}" if given else f"the default of {share:g}"
+    said = f"--gpu-memory-utilization {share:g}" if given else f"the default share of {share:g}"
     return Finding(
-        f"--gpu-memory-utilization {said} asks for {asked:.1f} GiB of the "
+        f"{said} asks for {asked:.1f} GiB of the "
         f"{plan.gpu.memory_bytes / GiB:.1f} GiB that {plan.gpu.name} shows, of which about "
         f"{_SPARK_FREE:g} are free at a start",
         ("CPU and GPU share the memory, and the engine tests what is free before it loads",),

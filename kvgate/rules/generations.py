@@ -162,7 +162,7 @@ def wide_heads_fall_to_triton(plan: Plan) -> Verdict:
     ]
     return Finding(
         f"the {sizes[wide]} layers of {plan.arch.id} with heads of {wide} run on TRITON_ATTN, "
-        "which nobody asked for and no warning says",
+        "which nobody asked for: the faster backends refuse them",
         (*refused, *plan.gates.notes),
         plan.with_flag("--kv-cache-dtype", "auto") if plan.reads_fp8 else "",
     )

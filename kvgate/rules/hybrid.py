@@ -18,6 +18,7 @@ from kvgate.rules.vllm_facts import (
     connectors,
     events_enabled,
     has_groups,
+    keeps_groups,
     manager_off,
     mixes_windows,
     resized,
@@ -46,11 +47,9 @@ def connector_turns_the_manager_off(plan: Plan) -> Verdict:
     why, certain = off
     if not certain:
         return Undecided(f"whether {', '.join(connectors(plan))} supports the hybrid manager")
-    fix = (
-        f"{plan.deployment.launcher}: add {_KEEP}"
-        if between(plan, "0.12.0", "0.22.0")
-        else plan.without_flag("--kv-transfer-config")
-    )
+    fix = plan.without_flag("--kv-transfer-config")
+    if between(plan, "0.12.0", "0.22.0") and keeps_groups(connectors(plan)):
+        fix = f"add {_KEEP}"
     if keeps_state(plan.arch):
         return Finding(
             f"{why}, which turns the hybrid manager off; {plan.arch.id} keeps states beside "
@@ -255,7 +254,10 @@ def _grown(plan: Plan) -> str:
     before, after = on.max_concurrency, off.max_concurrency
     if not before or not after or before <= after:
         return ""
-    return f", and one sequence of {on.max_model_len:,} tokens takes {before / after:.1f} times it"
+    return (
+        f", and one sequence of {on.max_model_len:,} tokens takes {before / after:.1f} times as much "
+        "of the pool"
+    )
 
 
 RULES = (

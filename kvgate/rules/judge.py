@@ -59,7 +59,7 @@ def judge(plan: Plan, cases: Iterable[Case]) -> tuple[tuple[Judged, ...], tuple[
     for case in cases:
         if case.rule not in known:
             # A knowledge base newer than this kvgate: one record's rule must not stop the others.
-            undecided.append(Open(case.id, f"the rule {case.rule}, which this kvgate does not have"))
+            undecided.append(Open(case.id, f"the rule {case.rule}, unknown to this kvgate"))
             continue
         match known[case.rule](plan):
             case Finding() as finding:

@@ -19,7 +19,7 @@ from kvgate.plan.model import Plan
 from kvgate.rules.facts import between, engine_version, keeps_state, number, window_layers
 
 __all__ = [
-    "GPU", "MODEL", "block_size", "connectors", "events_enabled", "gfx", "has_groups", "has_sinks",
+    "GPU", "MODEL", "block_size", "connectors", "events_enabled", "gfx", "has_groups", "has_sinks", "keeps_groups",
     "latent_heads", "manager_off", "mixes_windows", "resized", "seen", "size_fault", "spec",
 ]  # fmt: skip
 
@@ -103,6 +103,11 @@ def connectors(plan: Plan) -> tuple[str, ...]:
         new = between(plan, first="0.26.0")
         return ("LMCacheMPConnector" if new else "LMCacheConnectorV1",)
     return ()
+
+
+def keeps_groups(names: tuple[str, ...]) -> bool:
+    """Whether all of these connectors are known to do with groups, in some release."""
+    return all(name in _WITH_GROUPS for name in names)
 
 
 def events_enabled(plan: Plan) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from kvgate.architecture import Architecture, Attention, LayerGroup, ShortConv, model
+from kvgate.errors import InputError
 from kvgate.kvcache import needs, size
 from kvgate.kvcache.llamacpp import LlamaOptions, llama_cache
 from kvgate.units import GiB, MiB
@@ -171,3 +172,14 @@ def test_sglang_prints_2454421_tokens_of_kimi_k25() -> None:
     assert low is not None
     assert high is not None
     assert low - 1 <= 2_454_421 <= high + 1
+
+
+def test_a_page_too_small_for_deepseek_v4_is_refused_by_name() -> None:
+    from kvgate.kvcache.sglang_options import SglangOptions
+    from kvgate.kvcache.size import size
+
+    with pytest.raises(InputError, match="256 tokens"):
+        size(
+            "deepseek-ai/DeepSeek-V4-Flash", gpu="H200", engine="sglang==0.5.17",
+            options=SglangOptions(page_size=64),
+        )  # fmt: skip
