@@ -180,6 +180,6 @@ def test_a_page_too_small_for_deepseek_v4_is_refused_by_name() -> None:
 
     with pytest.raises(InputError, match="256 tokens"):
         size(
-            "deepseek-ai/DeepSeek-V4-Flash", gpu="H200", engine="sglang==0.5.17",
+            "deepseek-ai/DeepSeek-V4-Flash", gpu="MI300X", engine="sglang==0.5.17",
             options=SglangOptions(page_size=64),
         )  # fmt: skip
