@@ -24,7 +24,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from scripts.sglang_reader.flags import options
 from scripts.sglang_reader.hooks import SMS, hook, registered
 from scripts.sglang_reader.source import Text, Tree, constant, load, name_of, texts
-from scripts.sglang_reader.texts import ANCHORS, FEATURES
+from scripts.sglang_reader.texts import ANCHORS, FEATURES, MAJORS, MEMBERS, SETS, SETTINGS
 
 ENTRIES = Path(__file__).resolve().parents[1] / "kvgate" / "catalog" / "engines" / "sglang"
 _FILES = (
@@ -99,7 +99,7 @@ def read(version: str, root: Path) -> tuple[dict[str, Any], list[str]]:
         "choices": _choices(trees, names),
         "architectures": _architectures(trees, names),
         "hooks": _hooks(trees, names),
-        "texts": {key: _as_data(text) for key, text in sorted(found.items())},
+        "texts": {key: _as_data(key, text) for key, text in sorted(found.items())},
         "flags": options([t.module for t in trees if _declares(t)], names),
     }
     return entry, sorted(set(ANCHORS) - set(found))
@@ -124,12 +124,17 @@ def _pick(anchor: tuple[str, str], said: list[Text]) -> Text | None:
     )
 
 
-def _as_data(text: Text) -> dict[str, Any]:
-    data = {
-        "kind": text.kind, "text": text.text, "lists": text.lists, "members": text.members,
-        "unlike": text.unlike, "majors": text.majors, "sets": text.sets, "in": text.function,
-    }  # fmt: skip
-    return {key: value for key, value in data.items() if value not in (None, {}, [])}
+def _as_data(key: str, text: Text) -> dict[str, Any]:
+    """The message, and what of its condition kvgate's rules read: nothing is written unread."""
+    data: dict[str, Any] = {"kind": text.kind, "text": text.text, "lists": text.lists}
+    if key.startswith(MEMBERS):
+        data["members"] = text.members
+    if key in MAJORS:
+        data["majors"] = text.majors
+    if key.startswith(SETS):
+        data["sets"] = {k: v for k, v in (text.sets or {}).items() if k in SETTINGS}
+    data["in"] = text.function
+    return {name: value for name, value in data.items() if value not in (None, {}, [])}
 
 
 def _aliases(trees: list[Tree]) -> dict[str, str]:

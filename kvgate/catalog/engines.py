@@ -51,7 +51,12 @@ class Release:
 
 @cache
 def releases(engine: str) -> tuple[Version, ...]:
-    """The versions of one engine that the catalogue holds, oldest first."""
+    """The versions of one engine that the catalogue holds, oldest first; none for some engines.
+
+    Raises InputError for an unknown engine.
+    """
+    if engine not in ENGINES:
+        raise InputError(f"unknown engine {engine!r}", hint=nearest(engine, ENGINES))
     folder = files("kvgate.catalog") / "engines" / engine
     if not folder.is_dir():
         return ()
@@ -83,7 +88,9 @@ def release(spec: str) -> Release:
             return Release(name, Version("0"), None, f"the catalogue holds no release of {name}")
         return Release(name, held[-1], held[-1], "")
     try:
-        asked = Version(version.strip())
+        # llama.cpp's versions are build numbers, b7539.
+        build = name == "llama.cpp" and version.strip().startswith("b")
+        asked = Version(version.strip()[1:] if build else version.strip())
     except InvalidVersion:
         raise InputError(
             f"{version.strip()!r} is not a version", hint=f"write {name}==0.33.0"

@@ -62,6 +62,8 @@ def kernel(name: str) -> Kernel:
 def kernels_on(where: str, *, paged: bool = True) -> tuple[str, ...]:
     """Ids of the families with code for this GPU; by default only those that read a paged cache.
 
+    Raises InputError for an unknown GPU.
+
     >>> kernels_on("A100 80GB SXM")
     ('fa2', 'flashinfer-fa2')
     """

@@ -45,8 +45,8 @@ class Tree:
 class Text:
     """A message the release can print, and what stands around it.
 
-    ``members``: the values its condition tests membership in. ``unlike``: the value its condition
-    refuses. ``majors``: the SM majors its condition names. ``sets``: constants assigned beside it.
+    ``members``: the values its condition tests membership in. ``majors``: the SM majors its
+    condition names. ``sets``: constants assigned beside it.
     """
 
     kind: str
@@ -54,7 +54,6 @@ class Text:
     function: str
     lists: dict[str, Any]
     members: list[Any] | None
-    unlike: Any
     majors: list[int] | None
     sets: dict[str, Any]
 
@@ -222,16 +221,16 @@ def _text(
     names: dict[str, Any],
 ) -> Text:
     members: list[Any] | None = None
-    unlike: Any = None
+    unlike = False
     for test in reversed(asked):
         for node in ast.walk(test):
             if isinstance(node, ast.Compare) and len(node.ops) == 1:
                 value = constant(node.comparators[0], names)
                 if isinstance(node.ops[0], (ast.In, ast.NotIn)) and members is None:
                     members = list(value) if isinstance(value, (list, tuple)) else None
-                if isinstance(node.ops[0], ast.NotEq) and unlike is None:
-                    unlike = value if isinstance(value, str) else None
-        if members is not None or unlike is not None:
+                # A comparison with one value is the message's own condition: no list is its.
+                unlike |= isinstance(node.ops[0], ast.NotEq) and isinstance(value, str)
+        if members is not None or unlike:
             break
     majors: set[int] = set()
     for node in ast.walk(asked[-1]) if asked else ():
@@ -241,7 +240,7 @@ def _text(
             else set()
         )
     return Text(
-        kind, message[0], function, message[1], members, unlike, sorted(majors) or None,
+        kind, message[0], function, message[1], members, sorted(majors) or None,
         _constants_beside(body, names),
     )  # fmt: skip
 

@@ -6,7 +6,21 @@ key, and the entry leaves it out.
 
 from __future__ import annotations
 
-__all__ = ["ANCHORS", "FEATURES"]
+__all__ = ["ANCHORS", "FEATURES", "MAJORS", "MEMBERS", "SETS", "SETTINGS"]
+
+# Of these messages the rules read, beside the words: the values that the condition lets through,
+# the majors it lets through, and what is set where it is said.
+MEMBERS = (
+    "allowed.exaone4", "allowed.gemma4", "allowed.gpt_oss", "allowed.llama4", "cutedsl_mla.kv",
+    "kv4.", "moe.", "nvfp4.spec_", "spec.page_topk", "tokenspeed_mla.kv", "trtllm_mla.kv",
+    "w.page.",
+)  # fmt: skip
+MAJORS = (
+    "cutedsl_mla.sm", "deterministic.fa4", "mxfp8.sm", "nvfp4.sm", "tokenspeed_mla.sm",
+    "trtllm_mha.decode_sm", "trtllm_mha.prefill_sm", "trtllm_mla.sm",
+)  # fmt: skip
+SETS = ("w.gpt_oss.sm120", "w.page.")
+SETTINGS = ("moe_runner_backend", "page_size")
 
 _ERRORS = {
     "allowed.gpt_oss": "GptOssForCausalLM requires one of",
@@ -70,7 +84,10 @@ _ERRORS = {
     "deterministic.fa4": "Deterministic inference with absorbed-MLA models on the fa4",
     "spec.page_topk": "speculative_eagle_topk > 1 with page_size > 1",
     "spec.ngram_page": "with page_size({page_size}) > 1 is unstable",
+    "check.pipeline": "Pipeline parallelism currently only supports EAGLE",
+    "check.pipeline_any": "compatible with overlap schedule, speculative decoding",
     "check.chunk_page": "chunked_prefill_size must be divisible by page_size",
+    "cache.hierarchical_mimo": "Hierarchical cache for MiMoV2 requires the unified",
     "cache.hierarchical_radix": "enable-hierarchical-cache and disable-radix-cache are mutually",
     "cache.swa_ratio": "--swa-full-tokens-ratio should be in range",
     "registry.fa3": "FlashAttention v3 Backend requires SM",
@@ -152,6 +169,8 @@ _WARNINGS = {
     "w.swa.ratio_mimo": "Reset swa_full_tokens_ratio to 1.0 for MiMoV2FlashForCausalLM",
     "w.swa.hicache_step3": "Disable hybrid SWA memory for Step3p5ForCausalLM model",
     "w.swa.ratio_step3": "Reset swa_full_tokens_ratio to 1.0 for Step3p5ForCausalLM",
+    "w.decode_radix": "Radix cache is disabled for decode server",
+    "w.sparse_mla.say_kv": "you should also explicitly set --kv-cache-dtype",
     "w.pipeline": "Pipeline parallelism is incompatible with overlap",
 }
 ANCHORS = {k: ("error", v) for k, v in _ERRORS.items()} | {

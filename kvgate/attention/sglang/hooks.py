@@ -41,6 +41,14 @@ def model_hook(state: State) -> None:
         _kimi_k3(state)
     else:
         _from_table(state)
+        _mimo_cache(state)
+
+
+def _mimo_cache(state: State) -> None:
+    """Up to 0.5.18 MiMo-V2 has a hierarchical cache only with a radix tree of another kind."""
+    gate, mimo = "cache.hierarchical_mimo", state.rules.among("mimo_v2", state.architecture)
+    if mimo and state["enable_hierarchical_cache"] and state.rules.has(gate):
+        raise state.refuse(gate)
 
 
 def _from_table(state: State) -> None:

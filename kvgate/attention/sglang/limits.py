@@ -4,7 +4,14 @@ from __future__ import annotations
 
 from kvgate.attention.sglang.state import State
 
-__all__ = ["cache_limits", "check", "chunk_by_memory", "hierarchical"]
+__all__ = [
+    "cache_limits",
+    "check",
+    "chunk_by_memory",
+    "decode_server",
+    "hierarchical",
+    "pipeline_parallel",
+]
 
 # --chunked-prefill-size by the driver's MiB: the first row whose bound lies above the memory.
 _CHUNKS = ((20480, 2048), (61440, 4096), (163840, 8192))
@@ -41,8 +48,28 @@ def cache_limits(state: State) -> None:
         raise state.refuse("cache.swa_ratio")
 
 
+def decode_server(state: State) -> None:
+    """A decode server keeps no radix cache, unless it is asked to."""
+    gate, option = "w.decode_radix", "disaggregation_decode_enable_radix_cache"
+    if state["disaggregation_mode"] == "decode" and state.rules.has(gate) and not state[option]:
+        state["disable_radix_cache"] = True
+        state.warn(gate)
+
+
+def pipeline_parallel(state: State) -> None:
+    """Pipeline parallelism and the overlap schedule exclude each other."""
+    if state["pp_size"] > 1:
+        state.warn("w.pipeline")
+        state["disable_overlap_schedule"] = True
+
+
 def check(state: State) -> None:
-    """The chunk has to be a multiple of the page."""
+    """Stages speculate with EAGLE at most; the chunk has to be a multiple of the page."""
+    if state["pp_size"] > 1 and state["speculative_algorithm"] is not None:
+        eagle = str(state["speculative_algorithm"]).upper() in ("EAGLE", "DSPARK")
+        for gate, holds in (("check.pipeline_any", True), ("check.pipeline", not eagle)):
+            if holds and state.rules.has(gate):
+                raise state.refuse(gate, "check")
     chunk, page = state["chunked_prefill_size"], state["page_size"]
     if chunk is None and state.memory_mib is not None:
         chunk = chunk_by_memory(state.memory_mib)

@@ -192,10 +192,11 @@ def _v4(state: State) -> None:
         and state.model.experts in (None, "mxfp4")
     ):
         state["moe_runner_backend"] = "flashinfer_mxfp4"
-    elif state.major == 12 and state.rules.does("v4_mxfp4_sm120"):
-        state["moe_runner_backend"] = "flashinfer_mxfp4"
-    elif state.major == 12 and state.rules.does("v4_marlin_sm120"):
-        state["moe_runner_backend"] = "marlin"
+    elif state.major == 12:
+        for runner in ("marlin", "mxfp4"):
+            if state.rules.does(f"v4_{runner}_sm120"):
+                name = "flashinfer_mxfp4" if runner == "mxfp4" else runner
+                state["moe_runner_backend"] = name
 
 
 def _kimi_k3(state: State) -> None:

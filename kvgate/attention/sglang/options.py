@@ -6,21 +6,18 @@ from collections.abc import Mapping
 from typing import Any
 
 from kvgate.attention.sglang.outcome import RefusedError
-from kvgate.attention.sglang.release import Rules
+from kvgate.attention.sglang.release import Rules, field_of
 
-__all__ = ["settings"]
+__all__ = ["settings", "unchecked"]
+
+# Options with checks of their own in SGLang that no rule here follows.
+_UNCHECKED = frozenset({
+    "disaggregation_mode", "enable_dp_attention", "enable_lmcache", "enable_lora",
+    "enable_page_major_kv_layout", "enable_two_batch_overlap", "enable_unified_memory",
+    "language_model_only", "lora_paths", "moe_a2a_backend", "quantization",
+})  # fmt: skip
 
 _STRATEGY = "mamba_radix_cache_strategy"
-# Up to 0.5.10 the parser stored some options under their long spelling.
-_FIELDS = {
-    "tensor_parallel_size": "tp_size",
-    "pipeline_parallel_size": "pp_size",
-    "data_parallel_size": "dp_size",
-    "expert_parallel_size": "ep_size",
-    "decode_context_parallel_size": "dcp_size",
-    "attention_context_parallel_size": "attn_cp_size",
-    "mamba_scheduler_strategy": _STRATEGY,
-}
 
 
 def settings(rules: Rules, flags: Mapping[str, object]) -> dict[str, Any]:
@@ -29,9 +26,7 @@ def settings(rules: Rules, flags: Mapping[str, object]) -> dict[str, Any]:
     Raises InputError for an option the release doesn't have, RefusedError for a value outside an
     option's choices, in argparse's words.
     """
-    cfg: dict[str, Any] = {}
-    for entry in rules.data["flags"]:
-        cfg.setdefault(_field(entry), entry.get("default"))
+    cfg = dict(rules.defaults)
     for name, value in flags.items():
         entry = rules.option(name)
         choices = entry.get("choices")
@@ -42,14 +37,13 @@ def settings(rules: Rules, flags: Mapping[str, object]) -> dict[str, Any]:
                 f"error: argument {spelled}: invalid choice: {value!r} (choose from {listed})",
                 "argparse",
             )
-        cfg[_field(entry)] = value
-    cfg.setdefault("disaggregation_mode", "null")
-    cfg.setdefault("attn_dp_size", None)
+        cfg[field_of(entry)] = value
     if cfg.get(_STRATEGY) == "auto" and not rules.has("mamba.no_buffer_overlap"):
         cfg[_STRATEGY] = "no_buffer"
     return cfg
 
 
-def _field(entry: dict[str, Any]) -> str:
-    dest = str(entry["dest"])
-    return _FIELDS.get(dest, dest)
+def unchecked(rules: Rules, flags: Mapping[str, object]) -> list[str]:
+    """What is not known of a question: the options whose own checks no rule here follows."""
+    named = [name for name in flags if rules.option(name)["dest"] in _UNCHECKED]
+    return [f"what SGLang's own checks of {name} say: they are not modelled" for name in named]

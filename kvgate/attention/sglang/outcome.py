@@ -48,8 +48,8 @@ class Outcome:
     ``error`` is the exception as SGLang prints it (class name, colon, text) and ``stage`` where it
     is raised; then the settings are None. ``kv_dtype`` is the resolved ``--kv-cache-dtype``, and
     ``kv_torch`` the element type that the pool gets. ``graph`` is the CUDA graph backend of decode
-    and prefill. ``sparse`` are the DSA kernels of prefill and decode. ``unknown`` lists what could
-    not be told, and what it would take.
+    and prefill, None in releases without such a choice. ``sparse`` are the DSA kernels of prefill
+    and decode. ``unknown`` lists what could not be told, and what it would take.
     """
 
     prefill: str | None = None

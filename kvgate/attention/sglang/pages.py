@@ -21,7 +21,9 @@ _GATES = {
 
 def backend_pages(state: State) -> None:
     """A backend that takes some page sizes only replaces any other one, with a warning."""
-    for backend, gate in _GATES.items():
+    asked = state.any_backend | {state["speculative_draft_attention_backend"]}
+    for backend in [name for name in _GATES if name in asked]:
+        gate = _GATES[backend]
         # Up to 0.5.10 a backend with a gate asked it first, and only then for the page.
         if gate is None or state.rules.place(f"w.page.{backend}") != state.rules.place(gate):
             page_of(state, backend)

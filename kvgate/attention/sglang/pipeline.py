@@ -21,9 +21,15 @@ from kvgate.attention.sglang import (
     v4,
 )
 from kvgate.attention.sglang.aliases import backend_aliases
-from kvgate.attention.sglang.limits import cache_limits, check, hierarchical
+from kvgate.attention.sglang.limits import (
+    cache_limits,
+    check,
+    decode_server,
+    hierarchical,
+    pipeline_parallel,
+)
 from kvgate.attention.sglang.model import Model
-from kvgate.attention.sglang.options import settings
+from kvgate.attention.sglang.options import settings, unchecked
 from kvgate.attention.sglang.outcome import Outcome, RefusedError
 from kvgate.attention.sglang.release import rules
 from kvgate.attention.sglang.state import State
@@ -32,6 +38,7 @@ __all__ = ["PIPELINE", "Query", "resolve"]
 
 PIPELINE: tuple[Callable[[State], None], ...] = (
     backend_aliases,
+    decode_server,
     graphs.parse,
     graphs.prefill_graph,
     hooks.model_hook,
@@ -62,6 +69,7 @@ PIPELINE: tuple[Callable[[State], None], ...] = (
     pages.default_page,
     hierarchical,
     moe.moe_gate,
+    pipeline_parallel,
     speculation.speculate,
     cache_limits,
     deterministic.deterministic_late,
@@ -96,6 +104,7 @@ def resolve(query: Query) -> Outcome:
     except RefusedError as refused:
         return Outcome(error=refused.text, stage=refused.stage)
     state = State(said, query.model, query.sm, query.memory_mib, cfg)
+    state.unknown += unchecked(said, query.flags)
     try:
         for rule in PIPELINE:
             rule(state)
@@ -116,13 +125,14 @@ def _outcome(state: State, kv_torch: str) -> Outcome:
     strategy = state["mamba_radix_cache_strategy"]
     runner = state["moe_runner_backend"]
     dequant = state["prefill_kv_cache_dequant_dtype"]
+    breakable = state.rules.has("w.graph.breakable")
     return Outcome(
         prefill=prefill,
         decode=decode,
         page_size=state["page_size"],
         kv_dtype=kv_dtype,
         kv_torch=kv_torch,
-        graph=(state.decode_graph, state.prefill_graph),
+        graph=(state.decode_graph, state.prefill_graph) if breakable else None,
         sparse=(kernels[0], kernels[1]) if all(kernels) else None,
         mamba_strategy=None if strategy == "auto" else strategy,
         linear_decode=state["linear_attn_decode_backend"],

@@ -42,13 +42,13 @@ def _hpc_ops(state: State) -> None:
 
 
 def _context_parallel(state: State, backend: str) -> None:
-    """Where the release says so: trtllm_mla can't decode for several ranks and speculate at once."""
+    """Where the release says so: trtllm_mla can't decode for several ranks and speculate."""
     gate = "registry.dcp_speculation"
     wide = (state["dcp_size"] or 1) > 1 and state["speculative_algorithm"] is not None
-    if backend == "trtllm_mla" and wide and state.rules.has(gate):
-        # The prefill side is created by the same function, which looks at the decode backend.
-        if state.backends[1] == "trtllm_mla":
-            raise state.refuse(gate, "registry")
+    # A prefill side is created by the same function, which looks at the decode backend.
+    both = backend == state.backends[1] == "trtllm_mla"
+    if both and wide and state.rules.has(gate):
+        raise state.refuse(gate, "registry")
 
 
 def _wrap(state: State) -> None:
@@ -73,7 +73,7 @@ def _wrap(state: State) -> None:
 
 
 def _before_sets(state: State) -> None:
-    """Up to 0.5.15 only ``--attention-backend`` is looked at, with one list for all of Blackwell."""
+    """Up to 0.5.15 only ``--attention-backend`` is looked at, one list for all of Blackwell."""
     if not state.rules.has("registry.gdn_old"):
         state.unknown.append("which backends a gated delta net hybrid takes on Blackwell")
         return

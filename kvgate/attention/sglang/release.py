@@ -11,10 +11,21 @@ from packaging.version import Version
 from kvgate.catalog.engines import Release, release
 from kvgate.errors import InputError, nearest
 
-__all__ = ["Rules", "rules"]
+__all__ = ["Rules", "field_of", "rules"]
 
 # Architectures that the release serves with another one's class (its own config class renames).
+_V32 = "DeepseekV32ForCausalLM"
 _SERVED_AS = {"Olmo3ForCausalLM": "Olmo2ForCausalLM"}
+# Up to 0.5.10 the parser stored some options under their long spelling.
+_FIELDS = {
+    "tensor_parallel_size": "tp_size",
+    "pipeline_parallel_size": "pp_size",
+    "data_parallel_size": "dp_size",
+    "expert_parallel_size": "ep_size",
+    "decode_context_parallel_size": "dcp_size",
+    "attention_context_parallel_size": "attn_cp_size",
+    "mamba_scheduler_strategy": "mamba_radix_cache_strategy",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +40,7 @@ class Rules:
     note: str
     data: dict[str, Any]
     options: dict[str, dict[str, Any]]
+    defaults: dict[str, Any]
 
     def does(self, feature: str) -> bool:
         """Whether the release has a turn of a rule that none of its messages tells."""
@@ -50,10 +62,6 @@ class Rules:
             for name, value in entry.get("lists", {}).items()
         }
         return str(entry["text"]).format(**(values | lists))
-
-    def raw(self, key: str) -> str:
-        """The message with its holes open."""
-        return str(self.data["texts"][key]["text"])
 
     def kind(self, key: str) -> str:
         """The exception's class name, ``warning`` for a message that only warns."""
@@ -103,6 +111,8 @@ class Rules:
 
     def served_as(self, architecture: str) -> str:
         """The architecture whose class serves this one."""
+        if architecture == _V32 and not self.among("deepseek", _V32):
+            return "DeepseekV3ForCausalLM"  # older releases rewrite the config before they read it
         return _SERVED_AS.get(architecture, architecture)
 
     def hook(
@@ -142,4 +152,19 @@ def _rules(asked: Release) -> Rules:
     for entry in data["flags"]:
         for name in (entry["dest"], *(f.lstrip("-").replace("-", "_") for f in entry["flags"])):
             options.setdefault(name, entry)
-    return Rules(asked.asked, asked.read, asked.note, data, options)
+    return Rules(asked.asked, asked.read, asked.note, data, options, _defaults(data))
+
+
+def field_of(option: dict[str, Any]) -> str:
+    """The setting that an option fills."""
+    dest = str(option["dest"])
+    return _FIELDS.get(dest, dest)
+
+
+def _defaults(data: dict[str, Any]) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for option in data["flags"]:
+        found.setdefault(field_of(option), option.get("default"))
+    found.setdefault("disaggregation_mode", "null")
+    found.setdefault("attn_dp_size", None)
+    return found

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
-
 from kvgate.architecture.layers import MLA, Attention, CompressedAttention, Layer
 from kvgate.architecture.model import Architecture
+from kvgate.attention.report import BackendVerdict, Failure, Group, Report
 from kvgate.attention.sglang.model import Model, model_facts
 from kvgate.attention.sglang.outcome import Outcome
 from kvgate.attention.sglang.pipeline import Query, resolve
@@ -14,70 +12,27 @@ from kvgate.attention.sglang.release import Rules, rules
 from kvgate.catalog.gpus import Gpu, gpu
 from kvgate.errors import InputError
 
-__all__ = ["GroupReport", "Report", "Verdict", "report"]
+__all__ = ["report"]
 
 # Offered by the command line on every platform, made for another one.
 _ELSEWHERE = frozenset({"aiter", "wave", "ascend", "intel_amx", "intel_xpu"})
 _LATENT_ONLY = frozenset({"flashmla", "cutlass_mla"})
-_SPARSE = {"nsa": "DeepSeek sparse attention", "dsa": "DeepSeek sparse attention",
-           "dsv4": "DeepSeek-V4", "compressed": "DeepSeek-V4", "qsa": "one Qwen model"}  # fmt: skip
+_SPARSE_ONLY = frozenset({"nsa", "dsa", "dsv4", "compressed", "qsa"})
 _BACKENDS = ("attention_backend", "prefill_attention_backend", "decode_attention_backend")
-
-
-@dataclass(frozen=True, slots=True)
-class Verdict:
-    """One ``--attention-backend`` value: whether SGLang takes it, and its own reasons if not.
-
-    ``note`` says what no gate of SGLang looks at.
-    """
-
-    name: str
-    valid: bool
-    reasons: tuple[str, ...] = ()
-    note: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class GroupReport:
-    """Layers that share a head size; ``backends`` is empty for layers without an attention cache."""
-
-    layers: tuple[int, ...]
-    kind: str
-    head_size: int | None
-    backends: tuple[Verdict, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Report:
-    """SGLang's answer.
-
-    ``selected`` is the backend, ``prefill=fa3, decode=flashinfer`` where the two differ, None where
-    SGLang stops; ``error`` is then its text and ``when`` says how late it comes. ``then_fails`` is
-    the text where the arguments are taken first and the refusal comes after the weights are loaded.
-    """
-
-    engine: str
-    selected: str | None
-    error: str | None
-    when: str
-    then_fails: str | None
-    groups: tuple[GroupReport, ...]
-    warnings: tuple[str, ...]
-    notes: tuple[str, ...]
-    unknown: tuple[str, ...]
-    outcome: Outcome
+# Words that kvgate's own calls use for every engine.
+_COMMON = {"tp": "tp_size", "block_size": "page_size", "force": "attention_backend"}
 
 
 def report(
-    architecture: Architecture,
-    where: str | Gpu,
-    engine: str = "sglang",
-    **flags: object,
+    architecture: Architecture, where: str | Gpu, engine: str = "sglang", **flags: object
 ) -> Report:
     """What SGLang makes of a model on a GPU; ``flags`` are its own options by name.
 
-    Raises InputError for an unknown GPU, release or option, and for a GPU that isn't NVIDIA's:
-    only the CUDA paths of SGLang are read.
+    ``tp``, ``block_size`` and ``force`` stand for ``tp_size``, ``page_size`` and
+    ``attention_backend``. ``selected`` is ``prefill=fa3, decode=flashinfer`` where the two differ.
+    A refusal that comes only after the weights are loaded is in ``error`` and in ``then_fails``.
+    Raises InputError for an unknown GPU, release or option, and for a GPU that isn't NVIDIA's: only
+    the CUDA paths of SGLang are read.
     """
     device = where if isinstance(where, Gpu) else gpu(where)
     if device.sm is None:
@@ -86,30 +41,36 @@ def report(
             hint="only the CUDA paths of SGLang are read",
         )
     said = rules(engine)
-    facts = model_facts(architecture)
-    asked = Query(facts, device.sm, engine, flags, device.memory_mib)
+    named = {_COMMON.get(name, name): value for name, value in flags.items() if value is not None}
+    asked = Query(model_facts(architecture), device.sm, engine, named, device.memory_mib)
     outcome = resolve(asked)
-    verdicts = _verdicts(said, asked)
-    late = outcome.stage in ("kv_dtype", "registry")
+    others = _others(said, asked)
     return Report(
         engine=f"sglang=={said.read}",
-        selected=outcome.selected,
-        error=outcome.error,
-        when=outcome.when,
-        then_fails=outcome.error if late else None,
+        gpu=device.name,
         groups=tuple(
-            GroupReport(
-                group.indices,
-                group.layer.kind,
-                _head_size(group.layer),
-                verdicts if _head_size(group.layer) else (),
-            )
-            for group in architecture.groups
+            _group(group.indices, group.layer, outcome, others) for group in architecture.groups
         ),
+        error=outcome.error,
         warnings=outcome.warnings,
-        notes=(*([said.note] if said.note else []), *(str(note) for note in outcome.notes)),
-        unknown=outcome.unknown,
-        outcome=outcome,
+        then_fails=_late(outcome, said, architecture),
+        notes=_notes(said, asked, outcome),
+    )
+
+
+def _group(
+    layers: tuple[int, ...], layer: Layer, outcome: Outcome, others: tuple[BackendVerdict, ...]
+) -> Group:
+    size = _head_size(layer)
+    return Group(
+        layers=layers,
+        kind=layer.kind,
+        head_size=size,
+        backends=others if size else (),
+        selected=outcome.selected if size else None,
+        error=outcome.error if size else None,
+        kv_cache_dtype=outcome.kv_dtype if size else None,
+        block_size=outcome.page_size if size else None,
     )
 
 
@@ -121,29 +82,54 @@ def _head_size(layer: Layer) -> int | None:
     return None
 
 
-def _verdicts(said: Rules, asked: Query) -> tuple[Verdict, ...]:
-    others: Mapping[str, object] = {
+def _late(outcome: Outcome, said: Rules, architecture: Architecture) -> tuple[Failure, ...]:
+    if outcome.error is None or outcome.stage not in ("kv_dtype", "registry"):
+        return ()
+    layers = tuple(n for g in architecture.groups if _head_size(g.layer) for n in g.indices)
+    source = f"sglang {said.read}, {outcome.when}"
+    return (Failure("", "kv-cache", outcome.error, source, True, layers),)
+
+
+def _others(said: Rules, asked: Query) -> tuple[BackendVerdict, ...]:
+    kept = {
         name: value
         for name, value in asked.flags.items()
         if said.option(name)["dest"] not in _BACKENDS
     }
     found = []
     for name in said.choices("attention_backend"):
-        if name in _ELSEWHERE:
-            continue
-        flags = {**others, "attention_backend": name}
-        outcome = resolve(Query(asked.model, asked.sm, asked.engine, flags, asked.memory_mib))
-        found.append(_verdict(name, outcome, asked.model))
+        if name not in _ELSEWHERE:
+            flags = {**kept, "attention_backend": name}
+            outcome = resolve(Query(asked.model, asked.sm, asked.engine, flags, asked.memory_mib))
+            found.append(_verdict(name, outcome, said.aliases))
     return tuple(found)
 
 
-def _verdict(name: str, outcome: Outcome, model: Model) -> Verdict:
+def _verdict(name: str, outcome: Outcome, aliases: dict[str, str]) -> BackendVerdict:
     if outcome.error is not None:
-        return Verdict(name, False, (outcome.error,), outcome.when)
-    if outcome.selected != name:
-        return Verdict(name, False, (f"SGLang runs {outcome.selected} instead",), "")
-    if name in _LATENT_ONLY and not model.latent:
-        return Verdict(name, True, (), "made for MLA models; no gate of SGLang says so")
-    if name in _SPARSE and model.index_topk is None:
-        return Verdict(name, True, (), f"made for {_SPARSE[name]}; no gate of SGLang says so")
-    return Verdict(name, True)
+        return BackendVerdict(name, False, (outcome.error,))
+    if outcome.selected not in (name, aliases.get(name)):
+        return BackendVerdict(name, False, (f"SGLang runs {outcome.selected} instead",))
+    return BackendVerdict(name, True)
+
+
+def _notes(said: Rules, asked: Query, outcome: Outcome) -> tuple[str, ...]:
+    notes = [said.note] if said.note else []
+    if outcome.error is not None:
+        notes.append(f"it stops {outcome.when}")
+    notes += [str(note) for note in outcome.notes]
+    notes += [f"unknown: {what}" for what in outcome.unknown]
+    notes += _ungated(said, asked.model)
+    return tuple(notes)
+
+
+def _ungated(said: Rules, model: Model) -> list[str]:
+    offered = said.choices("attention_backend")
+    notes = []
+    latent = [name for name in offered if name in _LATENT_ONLY]
+    if latent and not model.latent:
+        notes.append(f"made for MLA models, and no gate says so: {', '.join(latent)}")
+    sparse = [name for name in offered if name in _SPARSE_ONLY]
+    if sparse and model.index_topk is None:
+        notes.append(f"made for sparse attention, and no gate says so: {', '.join(sparse)}")
+    return notes

@@ -65,6 +65,8 @@ def _sharding(state: State) -> None:
 def _kv_dtype(state: State) -> None:
     dtype = state["kv_cache_dtype"]
     if dtype == "auto":
+        if any(state[key] for key in kernel_keys(state)):
+            state.warn("w.sparse_mla.say_kv")
         dtype = "fp8_e4m3" if state.major >= 10 else "bfloat16"
         state["kv_cache_dtype"] = dtype
         state.warn("w.sparse_mla.kv", kv_cache_dtype=dtype)
@@ -109,5 +111,6 @@ def _page_inline(state: State) -> bool:
 
 
 def kernel_keys(state: State) -> tuple[str, str]:
+    """The release's own names of the two options that choose a sparse model's kernels."""
     name = "dsa" if "dsa_prefill_backend" in state.rules.options else "nsa"
     return f"{name}_prefill_backend", f"{name}_decode_backend"

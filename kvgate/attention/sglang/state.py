@@ -18,8 +18,8 @@ class State:
     """
 
     __slots__ = (
-        "_cfg", "decode_graph", "locked", "memory_mib", "model", "notes", "prefill_graph", "rules",
-        "sm", "unknown", "uses_mamba", "warnings",
+        "_cfg", "architecture", "decode_graph", "locked", "memory_mib", "model", "notes",
+        "prefill_graph", "rules", "sm", "unknown", "uses_mamba", "warnings",
     )  # fmt: skip
 
     def __init__(
@@ -32,6 +32,8 @@ class State:
     ) -> None:
         self.rules = rules
         self.model = model
+        # The architecture whose class serves the model.
+        self.architecture = rules.served_as(model.architecture)
         self.sm = sm
         self.memory_mib = memory_mib
         self._cfg = cfg
@@ -58,11 +60,6 @@ class State:
     def blackwell(self) -> bool:
         """What SGLang calls Blackwell: majors 10, 11 and 12, kernel families of different kinds."""
         return self.sm[0] in (10, 11, 12)
-
-    @property
-    def architecture(self) -> str:
-        """The architecture whose class serves the model."""
-        return self.rules.served_as(self.model.architecture)
 
     @property
     def mla(self) -> bool:
