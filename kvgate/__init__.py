@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from kvgate.architecture import weights as weights
     from kvgate.attention import backends as backends
     from kvgate.attention import head_sizes as head_sizes
+    from kvgate.attention import matrix as matrix
     from kvgate.catalog import gpu as gpu
     from kvgate.catalog import releases as releases
     from kvgate.catalog.formats import formats_of as formats_of
@@ -38,6 +39,7 @@ _HOME = {
     "kernel": "kvgate.catalog.kernels",
     "kernels_on": "kvgate.catalog.kernels",
     "kv_format": "kvgate.catalog.formats",
+    "matrix": "kvgate.attention",
     "model": "kvgate.architecture",
     "releases": "kvgate.catalog",
     "size": "kvgate.kvcache",

@@ -1,6 +1,7 @@
-"""Write requirements/dev.lock anew from pyproject.toml: every package pinned, with hashes.
+"""Write the lock files anew: every package pinned, with hashes, for Python 3.11 to 3.14.
 
-Needs uv (``pip install uv``). One lock serves Python 3.11 to 3.14 on every platform.
+``requirements/dev.lock`` holds what development needs; those in ``.github/requirements`` what the
+action needs (the versions of dev.lock) and what workflows run. Needs uv (``pip install uv``).
 """
 
 from __future__ import annotations
@@ -10,8 +11,18 @@ import subprocess
 import sys
 from pathlib import Path
 
+__all__ = ["LOCKS"]
+
 ROOT = Path(__file__).resolve().parents[1]
-LOCK = ROOT / "requirements" / "dev.lock"
+_GITHUB = ".github/requirements"
+
+# Each lock file with what it is made from. One serves all platforms.
+LOCKS: dict[str, list[str]] = {
+    "requirements/dev.lock": ["--extra", "site", "--group", "dev", "pyproject.toml"],
+    f"{_GITHUB}/action.txt": ["--constraint", "requirements/dev.lock", "pyproject.toml"],
+    f"{_GITHUB}/audit.txt": [f"{_GITHUB}/audit.in"],
+    f"{_GITHUB}/zizmor.txt": [f"{_GITHUB}/zizmor.in"],
+}
 
 
 def main() -> int:
@@ -20,12 +31,16 @@ def main() -> int:
     if uv is None:
         print("lock: uv is not installed; pip install uv", file=sys.stderr)
         return 2
-    command = [
-        uv, "pip", "compile", "--quiet", "--upgrade", "--universal", "--python-version", "3.11",
-        "--generate-hashes", "--no-emit-index-url", "--no-header", "--no-annotate",
-        "--extra", "site", "--group", "dev", "pyproject.toml", "--output-file", str(LOCK),
-    ]  # fmt: skip
-    return subprocess.run(command, cwd=ROOT, check=False).returncode
+    for lock, source in LOCKS.items():
+        command = [
+            uv, "pip", "compile", "--quiet", "--upgrade", "--universal", "--python-version", "3.11",
+            "--generate-hashes", "--no-emit-index-url", "--no-header", "--no-annotate",
+            *source, "--output-file", lock,
+        ]  # fmt: skip
+        code = subprocess.run(command, cwd=ROOT, check=False).returncode
+        if code:
+            return code
+    return 0
 
 
 if __name__ == "__main__":

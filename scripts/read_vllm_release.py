@@ -21,15 +21,19 @@ import sys
 import tempfile
 import venv
 import zipfile
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
 HERE = Path(__file__).resolve().parent
 PROBE = HERE / "vllm_probe"
 CATALOGUE = HERE.parent / "kvgate" / "catalog" / "engines" / "vllm"
+ROCM_DEVICES = ("gfx942", "gfx950")
+# The tests compare the entries with these, so that no cell is changed by hand unnoticed.
+DIGESTS = HERE.parent / "tests" / "golden" / "vllm_catalogue_digests.json"
 DEVICES = ("7.0", "7.5", "8.0", "8.6", "8.9", "9.0", "10.0", "10.3", "11.0", "12.0", "12.1")
 
-sys.path[:0] = [str(PROBE), str(HERE.parent)]
+sys.path[:0] = [str(HERE.parent)]
 
 
 def main(arguments: list[str]) -> int:
@@ -37,8 +41,12 @@ def main(arguments: list[str]) -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("versions", nargs="+", metavar="VERSION")
     parser.add_argument("--cache", type=Path, default=Path(tempfile.gettempdir()) / "vllm-src")
-    parser.add_argument("--python", type=Path, help="an environment that has the probe's requirements")
+    parser.add_argument(
+        "--python", type=Path, help="an environment that has the probe's requirements"
+    )
+    parser.add_argument("--rocm", action="store_true", help="ask under AMD devices instead")
     parser.add_argument("--check", type=int, metavar="N", help="compare N random configurations")
+    parser.add_argument("--golden", type=Path, help="with --check: keep rows and answers in FOLDER")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--devices", default=",".join(DEVICES))
     options = parser.parse_args(arguments)
@@ -47,10 +55,13 @@ def main(arguments: list[str]) -> int:
     differences = 0
     for version in options.versions:
         source = unpack(version, options.cache)
-        if options.check is None:
+        if options.rocm and options.check is None:
+            read_rocm(version, source, python)
+        elif options.check is None:
             read(version, source, python, options.devices.split(","))
         else:
-            from check import compare, random_rows
+            from scripts.vllm_probe.check import compare, random_rows
+            from scripts.vllm_probe.golden import keep
 
             rows = random_rows(version, options.check, options.seed, options.devices.split(","))
             jobs = [
@@ -59,6 +70,9 @@ def main(arguments: list[str]) -> int:
             ]
             told = dict(zip(rows, ask(python, jobs), strict=True))
             differences += compare(version, rows, told)
+            if options.golden:
+                pairs = [pair for sm in rows for pair in zip(rows[sm], told[sm], strict=True)]
+                keep(version, pairs, options.golden / f"attention_vllm_{version}.json")
     return 1 if differences else 0
 
 
@@ -102,29 +116,57 @@ def ask(python: Path, jobs: list[dict[str, Any]]) -> list[Any]:
                 path.write_text("\n".join(map(json.dumps, job["rows"])), encoding="utf-8")
                 job["rows"] = str(path)
         (folder / "jobs.json").write_text(json.dumps(jobs), encoding="utf-8")
-        command = [python, PROBE / "ask.py", folder / "jobs.json"]
+        command = [str(python), "-m", "scripts.vllm_probe.ask", str(folder / "jobs.json")]
         # Each job imports the release anew: compiled once is half the time.
         settings = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
-        done = subprocess.run(command, capture_output=True, text=True, check=False, env=settings)
+        done = subprocess.run(
+            command, cwd=HERE.parent, env=settings, capture_output=True, text=True, check=False
+        )
         if done.returncode:
             raise SystemExit(f"the probe failed:\n{done.stderr.strip()[-4000:]}")
         return [json.loads(Path(job["out"]).read_text(encoding="utf-8")) for job in jobs]
 
 
-def read(version: str, source: Path, python: Path, devices: list[str]) -> None:
-    """Ask the release on every device and write its catalogue entry."""
-    from catalogue import entry, write
+def read_rocm(version: str, source: Path, python: Path) -> None:
+    """Ask the release under AMD devices and write its entry for them."""
+    from scripts.vllm_probe.catalogue import rocm_entry, write
 
-    jobs = [{"task": "facets", "source": str(source), "sm": sm} for sm in devices]
-    *answers, flags = ask(python, [*jobs, {"task": "flags", "source": str(source), "sm": "9.0"}])
+    keys = [(arch, kernels) for arch in ROCM_DEVICES for kernels in ("none", "found", "on")]
+    jobs = [
+        {"task": "rocm", "source": str(source), "sm": arch, "aiter": kernels}
+        for arch, kernels in keys
+    ]
+    answers = dict(zip(keys, ask(python, jobs), strict=True))
+    folder = CATALOGUE.with_name("vllm-rocm")
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / f"{version}.json"
+    write(rocm_entry(version, answers, asked_with(python)), path)
+    print(f"{version}: {path.stat().st_size:,} bytes in {folder.name}/{path.name}", flush=True)
+
+
+def asked_with(python: Path) -> dict[str, str]:
+    """The versions of the libraries whose answers the release passes on."""
     code = "import torch, flashinfer; print(torch.__version__, flashinfer.__version__)"
     told = subprocess.run([python, "-c", code], capture_output=True, text=True, check=True)
     torch_version, flashinfer_version = told.stdout.split()
-    asked_with = {"torch": torch_version.partition("+")[0], "flashinfer": flashinfer_version}
+    return {"torch": torch_version.partition("+")[0], "flashinfer": flashinfer_version}
+
+
+def read(version: str, source: Path, python: Path, devices: list[str]) -> None:
+    """Ask the release on every device and write its catalogue entry."""
+    from scripts.vllm_probe.catalogue import entry, write
+
+    jobs = [{"task": "facets", "source": str(source), "sm": sm} for sm in devices]
+    *answers, flags = ask(python, [*jobs, {"task": "flags", "source": str(source), "sm": "9.0"}])
     CATALOGUE.mkdir(parents=True, exist_ok=True)
     path = CATALOGUE / f"{version}.json"
-    write(entry(version, dict(zip(devices, answers, strict=True)), flags, asked_with), path)
+    write(entry(version, dict(zip(devices, answers, strict=True)), flags, asked_with(python)), path)
     print(f"{version}: {path.stat().st_size:,} bytes in {path.name}", flush=True)
+    digests = {
+        entry.stem: sha256(entry.read_bytes()).hexdigest()
+        for entry in sorted(CATALOGUE.glob("*.json"))
+    }
+    DIGESTS.write_text(json.dumps(digests, indent=1) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -35,7 +35,7 @@ def _commands() -> str:
         "standard error as `path:line:column: CODE message` with a hint; the page "
         "[Codes](codes.md) explains each code.\n",
     ]
-    context = click.Context(cli, info_name="kvgate")
+    context = click.Context(cli, info_name="kvgate", **cli.context_settings)
     for name in cli.list_commands(context):
         command = cli.get_command(context, name)
         assert command is not None, name

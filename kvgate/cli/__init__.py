@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from io import TextIOWrapper
 
 __all__ = ["main"]
 
@@ -16,6 +17,10 @@ def main() -> None:
     from kvgate.cli.failure import explain
     from kvgate.errors import InputError
 
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper):
+            # An old code page shows \u2026 for a letter that it doesn't have; it's no error.
+            stream.reconfigure(errors="backslashreplace")
     try:
         code = cli.main(prog_name="kvgate", standalone_mode=False)
     except InputError as error:

@@ -26,10 +26,11 @@ __all__ = ["command"]
 def command(paths: tuple[str, ...], fix: bool, write: bool, form: Format) -> None:
     """Run the claims of records: PATHS are files, folders, or ids of kvgate's own; all without any.
 
-    Each expression is computed anew and compared with the page. A run in which nothing was
-    compared is a failure.
+    Each expression is computed anew and compared with the page, and each rule is tried on the hits
+    and misses of its record. A run in which nothing was compared is a failure.
     """
     from kvgate.claims import default_namespace, run
+    from kvgate.cli.trial import tried
 
     if write and not fix:
         raise click.UsageError("--write goes with --fix")
@@ -40,6 +41,7 @@ def command(paths: tuple[str, ...], fix: bool, write: bool, form: Format) -> Non
     empty = nothing_ran((r for _, r in reports), path=paths[0] if paths else "gotchas")
     if empty:
         found.append(empty)
+    found += [d for record in records for d in tried(record, Path(record.path).parent)]
     if fix:
         _fix(reports, write=write)
     text = render(sorted(set(found), key=lambda d: d.place), form)

@@ -97,8 +97,8 @@ def command(
         **settings,
     )
     if plot:
-        from kvgate.records.atomic import write_text
         from kvgate.kvcache.plot import plot_svg
+        from kvgate.records.atomic import write_text
 
         write_text(plot, plot_svg(answer))
     if as_json:

@@ -59,7 +59,13 @@ def record_text(new: NewRecord) -> str:
 
     Raises InputError where a value doesn't: all of them are in the message.
     """
-    text = f"---\n{_front_matter(new)}---\n\n{_body(new)}"
+    try:
+        text = f"---\n{_front_matter(new)}---\n\n{_body(new)}"
+        text.encode("utf-8")
+    except UnicodeEncodeError:
+        # Bytes of a command line that the locale doesn't know arrive as half characters.
+        hint = "write it in UTF-8, and run kvgate in a UTF-8 locale"
+        raise InputError("a value holds bytes that are no text", hint=hint) from None
     found = read_record(text, f"{new.id}.md").found
     if found:
         faults = "; ".join(d.message for d in found)

@@ -29,8 +29,11 @@ def nothing_left_for_the_cache(plan: Plan) -> Verdict:
     if sizing is None or sizing.pool is None:
         return Undecided(plan.lacks("size") or plan.lacks("gpu") or GPU)
     weights, pool = sizing.weights.bytes_per_rank, sizing.pool
-    if weights is None or plan.gpu is None or pool.memory.likely > 0:
+    if weights is None or plan.gpu is None or pool.memory.low > 0:
         return None
+    if pool.memory.likely > 0:
+        most = format_bytes(pool.memory.high)
+        return Undecided(f"what the engine measures: between nothing and {most} are left")
     share = plan.gpu.memory_bytes * _utilization(plan)
     return Finding(
         f"nothing is left for the cache on {plan.gpu.name}: weights of {format_bytes(weights)} and "

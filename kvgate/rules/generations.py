@@ -9,7 +9,7 @@ from __future__ import annotations
 from kvgate.plan.model import Plan
 from kvgate.rules.facts import between, major, on_amd
 from kvgate.rules.verdict import Finding, Undecided, Verdict
-from kvgate.rules.vllm_facts import GPU, has_sinks, seen
+from kvgate.rules.vllm_facts import GPU, has_sinks, named_backend, seen
 
 __all__ = ["RULES", "old_dense_choice"]
 
@@ -118,9 +118,7 @@ def flash_attention_below_sm80(plan: Plan) -> Verdict:
         f"{plan.gpu.capability}) is older than its first kernels, those of 8.0"
         + (f": {said}" if said else ""),
         ("TRITON_ATTN and FLEX_ATTENTION are what is left below 8.0",),
-        plan.with_flag("--attention-backend", "TRITON_ATTN")
-        if plan.forced_backend
-        else f"take {_VARIABLE} away",
+        named_backend(plan, "TRITON_ATTN"),
     )
 
 

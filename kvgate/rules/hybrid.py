@@ -254,10 +254,8 @@ def _grown(plan: Plan) -> str:
     before, after = on.max_concurrency, off.max_concurrency
     if not before or not after or before <= after:
         return ""
-    return (
-        f", and one sequence of {on.max_model_len:,} tokens takes {before / after:.1f} times as much "
-        "of the pool"
-    )
+    length = f"{on.max_model_len:,} tokens"
+    return f", and one sequence of {length} takes {before / after:.1f} times as much of the pool"
 
 
 RULES = (

@@ -7,7 +7,9 @@ here was read.
 
 from __future__ import annotations
 
-from kvgate.architecture.layers import MLA, Attention
+from collections.abc import Mapping
+
+from kvgate.architecture.layers import Attention
 from kvgate.plan.model import Plan
 from kvgate.rules.facts import (
     between,
@@ -21,7 +23,14 @@ from kvgate.rules.facts import (
     window_layers,
 )
 from kvgate.rules.verdict import Finding, Undecided, Verdict
-from kvgate.rules.vllm_facts import block_size, gfx, has_sinks, latent_heads, seen
+from kvgate.rules.vllm_facts import (
+    block_size,
+    gfx,
+    has_sinks,
+    latent_heads,
+    named_backend,
+    seen,
+)
 
 __all__ = ["RULES"]
 
@@ -29,19 +38,20 @@ _SWITCH, _MHA = "VLLM_ROCM_USE_AITER", "VLLM_ROCM_USE_AITER_MHA"
 _UNIFIED = "VLLM_ROCM_USE_AITER_UNIFIED_ATTENTION"
 _SHUFFLE = "VLLM_ROCM_SHUFFLE_KV_CACHE_LAYOUT"
 _BACKEND = "VLLM_ATTENTION_BACKEND"
+_SPLIT = "VLLM_V1_USE_PREFILL_DECODE_ATTENTION"
 _CDNA = ("gfx942", "gfx950")
 
 
 def aiter_mla_head_count(plan: Plan) -> Verdict:
     """AITER's MLA kernel gets a number of heads that it wasn't written for."""
-    if plan.arch is None or not is_latent(plan.arch) or not on_amd(plan):
+    if plan.arch is None or not is_latent(plan.arch) or not _amd(plan):
         return None
     forced = (plan.forced_backend or text(plan.get("attention_backend"))).upper()
     if plan.runs("vllm"):
         asked = forced == "ROCM_AITER_MLA" or (not forced and _on(plan, _SWITCH))
         if not asked or is_sparse(plan.arch) or between(plan, first="0.29.0"):
             return None
-        fix = plan.with_flag("--attention-backend", "TRITON_MLA")
+        fix = named_backend(plan, "TRITON_MLA")
     elif plan.runs("sglang"):
         # What SGLang hands over is AITER's to refuse; its own choice avoids other numbers.
         if forced != "AITER" or between(plan, first="0.5.10"):
@@ -64,7 +74,7 @@ def aiter_mla_head_count(plan: Plan) -> Verdict:
 
 def rocm_attn_refuses_sinks(plan: Plan) -> Verdict:
     """A ROCm backend without sinks is forced on a model that has them."""
-    if not plan.runs("vllm") or plan.arch is None or not has_sinks(plan.arch) or not on_amd(plan):
+    if not plan.runs("vllm") or plan.arch is None or not has_sinks(plan.arch) or not _amd(plan):
         return None
     without = {"ROCM_ATTN"} if between(plan, "0.19.0") else set()
     if between(plan, "0.18.0", "0.23.0"):
@@ -75,13 +85,13 @@ def rocm_attn_refuses_sinks(plan: Plan) -> Verdict:
         f"{plan.arch.id} has attention sinks, which {plan.forced_backend} doesn't take in "
         f"{seen(plan)}",
         ("TRITON_ATTN and ROCM_AITER_UNIFIED_ATTN take them",),
-        plan.with_flag("--attention-backend", "TRITON_ATTN"),
+        named_backend(plan, "TRITON_ATTN"),
     )
 
 
 def rocm_attn_odd_block(plan: Plan) -> Verdict:
     """ROCM_ATTN gets a block of a hybrid model that is no power of two."""
-    if not _hybrid_on_rocm_attn(plan, fixed="0.14.0"):
+    if not _hybrid_on_rocm_attn(plan, first="0.11.0", fixed="0.14.0"):
         return None
     block = block_size(plan)
     if block is None:
@@ -92,7 +102,7 @@ def rocm_attn_odd_block(plan: Plan) -> Verdict:
         f"the block of {plan.arch.id if plan.arch else 'the model'} becomes {block:,} tokens, and "
         f"ROCM_ATTN of {seen(plan)} computes with powers of two: the first request fails",
         ("a block must hold a state of the linear layers, which decides its size",),
-        plan.with_flag("--attention-backend", "TRITON_ATTN"),
+        named_backend(plan, "TRITON_ATTN"),
     )
 
 
@@ -110,7 +120,7 @@ def rocm_attn_writes_odd_blocks_wrong(plan: Plan) -> Verdict:
         f"which ROCM_ATTN of {seen(plan)} doesn't list: values are written in another layout than "
         "they are read, and answers are garbage",
         ("16, 32 and 544 are listed", "nothing is logged"),
-        plan.with_flag("--attention-backend", "TRITON_ATTN"),
+        named_backend(plan, "TRITON_ATTN"),
     )
 
 
@@ -150,7 +160,7 @@ def dense_default_is_no_longer_aiter(plan: Plan) -> Verdict:
         f"{_SWITCH} is on, and {seen(plan)} still takes ROCM_ATTN for {plan.arch.id}: up to 0.18 "
         "the variable also chose ROCM_AITER_FA",
         ("ROCM_ATTN stands first in the list since 0.19",),
-        plan.with_flag("--attention-backend", "ROCM_AITER_FA"),
+        named_backend(plan, "ROCM_AITER_FA"),
     )
 
 
@@ -161,7 +171,7 @@ def sparse_indexer_needs_aiter(plan: Plan) -> Verdict:
     arch = gfx(plan)
     if not between(plan, first="0.15.1") or (_on(plan, _SWITCH) and arch in _CDNA):
         return None
-    if arch == "gfx950" and between(plan, first="0.30.0"):
+    if arch and (arch == "gfx950" or arch.startswith("gfx11")) and between(plan, first="0.30.0"):
         return None
     if arch in _CDNA:
         return Finding(
@@ -217,7 +227,7 @@ def aiter_fa_refuses_sparse_blocks(plan: Plan) -> Verdict:
     """ROCM_AITER_FA works in blocks of 16 or 32, and a layer's index cache needs 128."""
     if not plan.runs("vllm") or plan.arch is None or plan.forced_backend != "ROCM_AITER_FA":
         return None
-    if not between(plan, first="0.17.0"):
+    if not between(plan, first="0.16.0"):
         return None
     block = number(plan.get("block_size"))
     indexed = any(
@@ -225,12 +235,14 @@ def aiter_fa_refuses_sparse_blocks(plan: Plan) -> Verdict:
     )
     if not indexed and (block is None or block % 16 == 0):
         return None
+    if indexed and _on(plan, _SHUFFLE) and between(plan, "0.29.0", "0.32.0"):
+        return Undecided("whether AITER's gluon kernel serves this model, for blocks of 128")
     need = 128 if indexed else block
     return Finding(
         f"ROCM_AITER_FA works in blocks of 16 or 32 tokens, and {plan.arch.id} needs {need}: there "
         "is no common block size",
         ("its layers choose blocks of tokens by an index cache",) if indexed else (),
-        plan.with_flag("--attention-backend", "TRITON_ATTN"),
+        named_backend(plan, "TRITON_ATTN"),
     )
 
 
@@ -254,33 +266,26 @@ def aiter_decode_ignores_windows(plan: Plan) -> Verdict:
     )
 
 
-def rope_free_latents_fault(plan: Plan) -> Verdict:
-    """AITER's sparse MLA reads RoPE values behind latents that have none."""
-    if not plan.runs("vllm") or plan.arch is None or not on_amd(plan) or not plan.reads_fp8:
-        return None
-    bare = any(
-        isinstance(g.layer, MLA) and g.layer.sparse and g.layer.qk_rope_head_dim == 0
-        for g in plan.arch.groups
-    )
-    if not bare:
-        return None
-    return Finding(
-        f"{plan.arch.id} keeps latents without RoPE values, and AITER's sparse kernels read 64 of "
-        "them behind each row of an fp8 cache: the GPU faults in prefill",
-        ("a bf16 cache takes another way",),
-        plan.with_flag("--kv-cache-dtype", "bfloat16"),
-    )
-
-
-def _hybrid_on_rocm_attn(plan: Plan, *, first: str | None = None, fixed: str) -> bool:
-    if not plan.runs("vllm") or plan.arch is None or not on_amd(plan):
+def _hybrid_on_rocm_attn(plan: Plan, *, first: str, fixed: str) -> bool:
+    if not plan.runs("vllm") or plan.arch is None or not _amd(plan):
+        return False
+    if not keeps_state(plan.arch) or not between(plan, first, fixed):
         return False
     forced = plan.forced_backend or (plan.deployment.env_value(_BACKEND) or "")
-    return (
-        forced.upper() == "ROCM_ATTN"
-        and keeps_state(plan.arch)
-        and between(plan, first, fixed) is True
-    )
+    if forced:
+        return forced.upper() == "ROCM_ATTN"
+    # The older way to ask for the same backend. AITER's switches went first.
+    options = plan.get("attention_config")
+    asked = isinstance(options, Mapping) and options.get("use_prefill_decode_attention") is True
+    split = asked or (_on(plan, _SPLIT) and between(plan, fixed="0.15.0") is True)
+    return split and not _on(plan, _SWITCH)
+
+
+def _amd(plan: Plan) -> bool:
+    """Whether it runs on AMD's GPUs: the GPU says so, or, where it isn't known, the backend."""
+    if plan.gpu is not None:
+        return on_amd(plan)
+    return (plan.forced_backend or "").startswith("ROCM_")
 
 
 def _aiter_takes(plan: Plan, heads: int) -> bool:
@@ -332,5 +337,4 @@ RULES = (
     shuffled_layout_needs_block_16,
     aiter_fa_refuses_sparse_blocks,
     aiter_decode_ignores_windows,
-    rope_free_latents_fault,
 )

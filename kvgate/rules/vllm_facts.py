@@ -19,8 +19,9 @@ from kvgate.plan.model import Plan
 from kvgate.rules.facts import between, engine_version, keeps_state, number, window_layers
 
 __all__ = [
-    "GPU", "MODEL", "block_size", "connectors", "events_enabled", "gfx", "has_groups", "has_sinks", "keeps_groups",
-    "latent_heads", "manager_off", "mixes_windows", "resized", "seen", "size_fault", "spec",
+    "GPU", "MODEL", "block_size", "connectors", "events_enabled", "gfx", "has_groups", "has_sinks",
+    "keeps_groups", "latent_heads", "manager_off", "mixes_windows", "named_backend", "resized",
+    "seen", "size_fault", "spec",
 ]  # fmt: skip
 
 GPU = "the GPU (--gpu)"
@@ -51,6 +52,15 @@ def seen(plan: Plan) -> str:
     """The engine in a sentence: ``vLLM 0.33.0``."""
     version = engine_version(plan)
     return f"vLLM {version}" if version is not None else "vLLM"
+
+
+def named_backend(plan: Plan, name: str) -> str:
+    """What to change so that this attention backend runs: the flag, or before it the variable."""
+    variable = "VLLM_ATTENTION_BACKEND"
+    read = between(plan, fixed="0.15.0")
+    if between(plan, fixed="0.13.0") or (read and variable in plan.deployment.env):
+        return f"set {variable}={name}"
+    return plan.with_flag("--attention-backend", name)
 
 
 def gfx(plan: Plan) -> str | None:

@@ -1,11 +1,11 @@
-"""The probe's entry point: does jobs, each in a process of its own, and writes their answers as JSON.
+"""The probe's entry point: does jobs, each in a process of its own, and writes their answers.
 
-    python ask.py JOBS
+    python -m scripts.vllm_probe.ask JOBS
 
 JOBS is a JSON file: a list of ``{"task", "source", "sm", "out", "rows"}``. The task is ``facets``,
-``rows`` or ``flags``; the source the folder that holds the release's ``vllm``. A process answers for
-one compute capability only, since vLLM keeps what it once learnt of the device. The libraries that
-vLLM imports are imported once, before the processes part.
+``rows`` or ``flags``; the source is the folder that holds the release's ``vllm``. A process answers
+for one compute capability only, since vLLM keeps what it once learnt of the device. The libraries
+that vLLM imports are imported once, before the processes part.
 """
 
 from __future__ import annotations
@@ -26,16 +26,19 @@ def answer(job: dict[str, str]) -> Any:
     sys.path.insert(0, job["source"])
     logging.disable(logging.CRITICAL)  # vLLM's warnings of each question would fill the terminal
     if job["task"] == "flags":
-        from flags import serve_flags
+        from scripts.vllm_probe.flags import serve_flags
 
         return serve_flags()
-    from releases import open_release
-    from rows import Asker
+    from scripts.vllm_probe.releases import open_release
+    from scripts.vllm_probe.rows import Asker
 
-    major, minor = job["sm"].split(".")
-    asker = Asker(open_release((int(major), int(minor))))
+    asker = Asker(open_release(job["sm"], job.get("aiter", "none")))
+    if job["task"] == "rocm":
+        from scripts.vllm_probe.facets import collect_rocm, release_facts
+
+        return {"release": release_facts(asker), "device": collect_rocm(asker)}
     if job["task"] == "facets":
-        from facets import collect, release_facts
+        from scripts.vllm_probe.facets import collect, release_facts
 
         return {"release": release_facts(asker), "device": collect(asker, job["sm"])}
     if job["task"] == "libraries":
@@ -44,7 +47,7 @@ def answer(job: dict[str, str]) -> Any:
     return [asker.answer(json.loads(line)) for line in lines]
 
 
-_OWN = {"vllm", "fakes", "releases", "rows", "facets", "tables", "flags", "__main__", "__mp_main__"}
+_OWN = {"vllm", "scripts", "__main__", "__mp_main__"}
 
 
 def run(job: dict[str, str]) -> int:

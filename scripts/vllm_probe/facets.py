@@ -10,20 +10,20 @@ from __future__ import annotations
 import inspect
 import os
 from collections.abc import Callable, Sequence
-from functools import cache
+from functools import cache, partial
 from itertools import product
 from typing import Any
 
-from releases import clear_caches, first
-from rows import Asker, config_of
-from tables import Cell, progressions, spread, table
+from scripts.vllm_probe.releases import clear_caches, first
+from scripts.vllm_probe.rows import Asker, config_of
+from scripts.vllm_probe.tables import Cell, progressions, spread, table
 
-__all__ = ["collect", "release_facts"]
+__all__ = ["collect", "collect_rocm", "release_facts"]
 
 LAST_HEAD = 1024
 HEADS = (64, 80, 96, 128, 192, 256, 320, 512, 576)
 BLOCKS = (1, 8, 16, 24, 32, 48, 64, 80, 96, 112, 128, 160, 192, 256, 320, 384, 512, 768, 1024, 2048)
-# The settings that change a facet: FlashAttention version asked for, batch invariance, TRT-LLM kernels.
+# What changes a facet besides the model: batch invariance, TRT-LLM kernels, FlashAttention version.
 SETTINGS = ("invariant", "trtllm", "fa")
 FA, INVARIANT, TRTLLM = ("none", "2", "3", "4"), ("0", "1"), ("auto", "no-cubins", "off")
 
@@ -120,8 +120,22 @@ def _simple(cls: Any, capability: Any) -> dict[str, Any]:
     }
     for word, method in _SUPPORTS.items():
         if hasattr(cls, method):
-            out[word] = _answer(lambda method=method: bool(getattr(cls, method)()))
+            out[word] = _yes(cls, method)
     return out
+
+
+def _yes(cls: Any, method: str) -> bool | None:
+    answer: bool | None = _answer(lambda: bool(getattr(cls, method)()))
+    return answer
+
+
+def _heads(cls: Any) -> Any:
+    sizes = range(1, LAST_HEAD + 1)
+    return _answer(lambda: progressions([h for h in sizes if cls.supports_head_size(h)], LAST_HEAD))
+
+
+def _layouts(cls: Any) -> Any:
+    return _answer(lambda: [str(x.name) for x in cls.supported_kv_cache_layouts() or ()])
 
 
 def _multiples(sizes: list[Any]) -> list[int]:
@@ -221,14 +235,8 @@ def collect(asker: Asker, sm: str) -> dict[str, Any]:
     row = settings.row("none", "0", "auto")
     with asker.release.configured(config_of(row), row):
         for name, cls in asker.classes.items():
-            backends[name]["head_sizes"] = _answer(
-                lambda cls=cls: progressions(
-                    [h for h in range(1, LAST_HEAD + 1) if cls.supports_head_size(h)], LAST_HEAD
-                )
-            )
-            if layouts := _answer(
-                lambda cls=cls: [str(x.name) for x in cls.supported_kv_cache_layouts() or ()]
-            ):
+            backends[name]["head_sizes"] = _heads(cls)
+            if layouts := _layouts(cls):
                 backends[name]["layouts"] = layouts
         default = asker.flash_attention({"head_size": 128})
         supported = _supported_fa()
@@ -238,6 +246,33 @@ def collect(asker: Asker, sm: str) -> dict[str, Any]:
         "priorities": _priorities(asker),
         "flash_attention": {"default": default, "supported": supported},
     }
+
+
+def collect_rocm(asker: Asker) -> dict[str, Any]:
+    """Every facet of the classes that ROCm users can mean, on this device."""
+    row: dict[str, Any] = {"head_size": 128}
+    with asker.release.configured(config_of(row), row):
+        backends = {
+            name: {
+                **_simple(cls, asker.release.capability),
+                **_blocks(cls),
+                "head_sizes": _heads(cls),
+            }
+            for name, cls in asker.classes.items()
+            if asker.is_asked(name)
+        }
+        cells: dict[Cell, list[str]] = {
+            (mla, sparse, connector): asker.priorities(
+                {
+                    **row,
+                    "mla": mla == "1",
+                    "sparse": sparse == "1",
+                    "kv_connector": connector == "1",
+                }
+            )
+            for mla, sparse, connector in product("01", "01", "01")
+        }
+    return {"backends": backends, "order": table(("mla", "sparse", "kv_connector"), cells)}
 
 
 def _block_tables(asker: Asker, settings: Settings, cls: Any, kvs: list[str]) -> dict[str, Any]:
@@ -269,28 +304,25 @@ def _block_tables(asker: Asker, settings: Settings, cls: Any, kvs: list[str]) ->
     bases = [(*plain[:3], kv, head, *plain[5:]) for kv in alike for head in heads]
     keep: list[Sequence[str]] = []
     for place, values in enumerate(choices):
-        answers = {
-            base[:place] + base[place + 1 :]: set() for base in bases
-        }
+        seen: dict[Cell, set[str]] = {base[:place] + base[place + 1 :]: set() for base in bases}
         for value in values:
             for base in bases:
                 flip = (*base[:place], value, *base[place + 1 :])
-                answers[base[:place] + base[place + 1 :]].add(str(ask(flip)))
-        changes = any(len(seen) > 1 for seen in answers.values())
+                seen[base[:place] + base[place + 1 :]].add(str(ask(flip)))
+        changes = any(len(different) > 1 for different in seen.values())
         keep.append(values if changes else plain[place : place + 1])
     cells: dict[str, dict[Cell, Any]] = {}
     for cell in product(*keep):
         for facet, value in ask(cell).items():
             cells.setdefault(facet, {})[cell] = value
-    return {
-        facet: spread(table(names, grid), "kv", alike) for facet, grid in cells.items()
-    }
+    return {facet: spread(table(names, grid), "kv", alike) for facet, grid in cells.items()}
 
 
 def _supported_fa() -> list[int]:
     from vllm.vllm_flash_attn import flash_attn_interface as interface
 
-    return [n for n in (2, 3, 4) if _answer(lambda n=n: interface.is_fa_version_supported(n))]
+    supported = interface.is_fa_version_supported
+    return [n for n in (2, 3, 4) if _answer(partial(supported, n))]
 
 
 def release_facts(asker: Asker) -> dict[str, Any]:
@@ -310,7 +342,7 @@ def release_facts(asker: Asker) -> dict[str, Any]:
 
 
 def _quantized() -> Any:
-    """The release's own test for a quantised KV cache dtype, as its FlashAttention backend sees it."""
+    """The release's own test for a quantised KV cache dtype."""
     name = "is_quantized_kv_cache"
     return first(
         f"vllm.v1.attention.backends.fa_utils:{name}",
@@ -330,7 +362,11 @@ def _class_names(cls: Any) -> list[str]:
 def _checks() -> list[list[str]]:
     """The generic checks in the order they are made: ``[facet, reason]``."""
     import torch
-    base = first("vllm.v1.attention.backend:AttentionBackend", "vllm.attention.backends.abstract:AttentionBackend")
+
+    base = first(
+        "vllm.v1.attention.backend:AttentionBackend",
+        "vllm.attention.backends.abstract:AttentionBackend",
+    )
 
     methods = {
         "head_sizes": "supports_head_size",
@@ -348,15 +384,16 @@ def _checks() -> list[list[str]]:
     }  # fmt: skip
     asked = {n: wanted.get(n, True) for n in known}
 
+    def says(value: Any) -> Any:
+        return classmethod(lambda cls, *args, **kwargs: value)
+
     def refuses(*facets: str) -> list[str]:
-        body = {
-            method: classmethod(lambda cls, *a, _ok=facet not in facets, **k: _ok)
-            for facet, method in methods.items()
-        }
-        body["is_mla"] = classmethod(lambda cls: "mla" not in facets)
-        body["is_sparse"] = classmethod(lambda cls: "sparse" not in facets)
-        body["supports_combination"] = classmethod(lambda cls, *a, **k: None)
-        return list(type("Probe", (base,), body).validate_configuration(**asked))
+        body = {method: says(facet not in facets) for facet, method in methods.items()}
+        body["is_mla"] = says("mla" not in facets)
+        body["is_sparse"] = says("sparse" not in facets)
+        body["supports_combination"] = says(None)
+        probe: Any = type("Probe", (base,), body)
+        return list(probe.validate_configuration(**asked))
 
     order = refuses("mla", "sparse", *methods)
     out = []
@@ -365,4 +402,3 @@ def _checks() -> list[list[str]]:
         if reasons:
             out.append([facet, reasons[0].replace(" decoder ", " {attn_type} ")])
     return sorted(out, key=lambda pair: order.index(pair[1].replace("{attn_type}", "decoder")))
-

@@ -16,7 +16,7 @@ import sys
 import types
 from typing import Any
 
-__all__ = ["Missing", "fake_cuda", "fake_extensions", "fake_image_library"]
+__all__ = ["ROCM", "Missing", "fake_cuda", "fake_extensions", "fake_image_library", "fake_rocm"]
 
 # Compiled parts of the wheel; a module of such a name that has no Python file becomes an empty one.
 _COMPILED = re.compile(
@@ -48,6 +48,9 @@ class Missing(importlib.abc.MetaPathFinder, importlib.abc.Loader):
 def fake_extensions() -> None:
     """Empty modules for the compiled extensions, and the few of their operators asked at import."""
     sys.meta_path.insert(0, Missing())
+    # Extras that vLLM's own requirements don't bring; an environment may have them by chance.
+    for name in ("b12x", "aiter"):
+        sys.modules[name] = None  # type: ignore[assignment]  # Python's way to say: not there
     import torch
 
     names = (
@@ -72,14 +75,17 @@ class Lenient(types.ModuleType):
         return type(name, (), {"__init__": lambda self, *a, **k: None})
 
 
-class Images(importlib.abc.MetaPathFinder, importlib.abc.Loader):
-    """Finds a lenient module for torchvision: no gate looks at it, but model packages import it."""
+class Stand(importlib.abc.MetaPathFinder, importlib.abc.Loader):
+    """Finds a lenient module for a package that no gate looks into, but that is imported."""
+
+    def __init__(self, package: str) -> None:
+        self.package = package
 
     def find_spec(
         self, fullname: str, path: object = None, target: object = None
     ) -> importlib.machinery.ModuleSpec | None:
-        """A spec for torchvision and what is in it."""
-        if fullname.partition(".")[0] == "torchvision":
+        """A spec for the package and what is in it."""
+        if fullname.partition(".")[0] == self.package:
             return importlib.machinery.ModuleSpec(fullname, self, is_package=True)
         return None
 
@@ -95,8 +101,8 @@ def fake_image_library() -> None:
     """From now on, torchvision and the operators of the extensions are names without content."""
     import torch
 
-    if not any(isinstance(finder, Images) for finder in sys.meta_path):
-        sys.meta_path.append(Images())
+    if not any(isinstance(f, Stand) and f.package == "torchvision" for f in sys.meta_path):
+        sys.meta_path.append(Stand("torchvision"))
         known = type(torch.ops._C).__getattr__
 
         def lenient(space: Any, name: str) -> Any:
@@ -121,43 +127,97 @@ def _on_meta(function: Any) -> Any:
     return call
 
 
-def fake_cuda(sm: tuple[int, int]) -> Any:
-    """Make ``vllm.platforms.current_platform`` a CUDA device of this compute capability.
-
-    Its name is ``FakeSM90``, its memory 80 GiB. Returns the platform.
-    """
-    os.environ.setdefault("VLLM_HAS_FLASHINFER_CUBIN", "1")
-    os.environ.setdefault("VLLM_LOGGING_LEVEL", "ERROR")
-    os.environ.setdefault("VLLM_NO_USAGE_STATS", "1")
-    os.environ.setdefault("CUDA_HOME", "/usr")
+def _fake_torch(sm: tuple[int, int], name: str, arch: str = "") -> None:
+    """Tensors go to "meta", and torch has one device of this name and capability."""
     import torch
 
-    torch.version.cuda = "13.0"
-    for name in ("empty", "zeros", "ones", "full", "tensor", "arange", "empty_like"):
-        setattr(torch, name, _on_meta(getattr(torch, name)))
-    torch.cuda.get_device_capability = lambda device=None: sm
-    torch.cuda.get_device_name = lambda device=None: f"FakeSM{sm[0]}{sm[1]}"
-    torch.cuda.is_available = lambda: True
-    torch.cuda.device_count = lambda: 1
-    torch.cuda.current_device = lambda: 0
+    for function in ("empty", "zeros", "ones", "full", "tensor", "arange", "empty_like"):
+        setattr(torch, function, _on_meta(getattr(torch, function)))
     properties = types.SimpleNamespace(
-        name=f"FakeSM{sm[0]}{sm[1]}",
+        name=name,
         major=sm[0],
         minor=sm[1],
+        gcnArchName=f"{arch}:sramecc+:xnack-",
         total_memory=80 * 2**30,
         multi_processor_count=132,
         shared_memory_per_block_optin=232448,
         max_threads_per_multi_processor=2048,
         L2_cache_size=50 * 2**20,
-        warp_size=32,
+        warp_size=64 if arch else 32,
     )
-    torch.cuda.get_device_properties = lambda device=None: properties
+    if not arch:
+        del properties.gcnArchName
+    cuda: Any = torch.cuda
+    cuda.get_device_capability = lambda device=None: sm
+    cuda.get_device_name = lambda device=None: name
+    cuda.is_available = lambda: True
+    cuda.device_count = lambda: 1
+    cuda.current_device = lambda: 0
+    cuda.get_device_properties = lambda device=None: properties
+
+
+def _environment() -> None:
+    os.environ.setdefault("VLLM_HAS_FLASHINFER_CUBIN", "1")
+    os.environ.setdefault("VLLM_LOGGING_LEVEL", "ERROR")
+    os.environ.setdefault("VLLM_NO_USAGE_STATS", "1")
+    os.environ.setdefault("CUDA_HOME", "/usr")
+
+
+# gfx name -> the capability vLLM's platform derives from it.
+ROCM = {"gfx942": (9, 4), "gfx950": (9, 5)}
+
+
+def fake_rocm(arch: str, kernels: str) -> Any:
+    """Make ``current_platform`` an AMD device. ``kernels`` is ``none``, ``found`` or ``on``.
+
+    ``found`` is AMD's kernel package (aiter) being installed, ``on`` VLLM_ROCM_USE_AITER=1 as well.
+    """
+    _environment()
+    os.environ["VLLM_ROCM_USE_AITER"] = "1" if kernels == "on" else "0"
+    import torch
+
+    version: Any = torch.version
+    version.hip, version.cuda = "7.0.0", None
+    _fake_torch(ROCM[arch], f"Fake{arch}", arch)
+    fake_extensions()
+    if kernels != "none":
+        del sys.modules["aiter"]
+        sys.meta_path.append(Stand("aiter"))
+    import vllm.platforms
+    from vllm.platforms.rocm import RocmPlatform
+
+    class FakeRocm(RocmPlatform):  # type: ignore[misc]
+        """An AMD device that only answers what it is."""
+
+        @classmethod
+        def get_device_name(cls, device_id: int = 0) -> str:
+            return f"Fake{arch}"
+
+        @classmethod
+        def get_device_total_memory(cls, device_id: int = 0) -> int:
+            return 80 * 2**30
+
+    platform = FakeRocm()
+    vllm.platforms._current_platform = platform
+    return platform
+
+
+def fake_cuda(sm: tuple[int, int]) -> Any:
+    """Make ``vllm.platforms.current_platform`` a CUDA device of this compute capability.
+
+    Its name is ``FakeSM90``, its memory 80 GiB. Returns the platform.
+    """
+    _environment()
+    import torch
+
+    torch.version.cuda = "13.0"
+    _fake_torch(sm, f"FakeSM{sm[0]}{sm[1]}")
     fake_extensions()
     import vllm.platforms
-    from vllm.platforms.interface import DeviceCapability
 
     # The base class's module asks NVML for nothing by itself.
     from vllm.platforms.cuda import CudaPlatformBase
+    from vllm.platforms.interface import DeviceCapability
 
     class FakeCuda(CudaPlatformBase):  # type: ignore[misc]
         """A CUDA device that only answers what it is."""
@@ -165,10 +225,6 @@ def fake_cuda(sm: tuple[int, int]) -> Any:
         @classmethod
         def get_device_capability(cls, device_id: int = 0) -> Any:
             return DeviceCapability(*sm)
-
-        @classmethod
-        def has_device_capability(cls, capability: Any, device_id: int = 0) -> bool:
-            return super().has_device_capability(capability, device_id)
 
         @classmethod
         def get_device_name(cls, device_id: int = 0) -> str:

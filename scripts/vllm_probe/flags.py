@@ -6,14 +6,14 @@ import argparse
 import inspect
 from typing import Any
 
-from fakes import fake_cuda
-from releases import first
+from scripts.vllm_probe.fakes import fake_cuda
+from scripts.vllm_probe.releases import first
 
 __all__ = ["serve_flags"]
 
 
 def serve_flags() -> list[dict[str, Any]]:
-    """Every option: its spellings, destination, choices, default, type, number of values, action."""
+    """Every option: spellings, destination, choices, default, type, number of values, action."""
     fake_cuda((9, 0))
     parser_class = first(
         "vllm.utils.argparse_utils:FlexibleArgumentParser", "vllm.utils:FlexibleArgumentParser"
@@ -24,7 +24,11 @@ def serve_flags() -> list[dict[str, Any]]:
         "vllm.entrypoints.serve.cli_args:make_arg_parser",
         "vllm.entrypoints.openai.cli_args:make_arg_parser",
     )
-    kwargs = {"description": "serve"} if "description" in inspect.signature(parser_class).parameters else {}
+    kwargs = (
+        {"description": "serve"}
+        if "description" in inspect.signature(parser_class).parameters
+        else {}
+    )
     parser = make(parser_class(**kwargs))
     return [_flag(action) for action in parser._actions]
 

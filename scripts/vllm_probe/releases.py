@@ -1,4 +1,4 @@
-"""Open a release under a made-up device: its registry, selector, priorities and FlashAttention rule.
+"""Open a release under a made-up device: its registry, selector, order and FlashAttention rule.
 
 Runs in the release's own environment. The places of these moved between releases; this module is
 the one that knows where they are.
@@ -9,7 +9,6 @@ from __future__ import annotations
 import contextlib
 import gc
 import importlib
-import inspect
 import os
 import sys
 from collections.abc import Callable, Iterator
@@ -17,7 +16,7 @@ from dataclasses import dataclass
 from types import SimpleNamespace
 from typing import Any
 
-from fakes import fake_cuda
+from scripts.vllm_probe.fakes import ROCM, fake_cuda, fake_rocm
 
 __all__ = ["Release", "open_release"]
 
@@ -67,7 +66,7 @@ _caches: tuple[int, list[Any]] = (0, [])
 
 
 def clear_caches() -> None:
-    """Empty every cache of vLLM's own functions: some depend on the configuration or environment."""
+    """Empty every cache of vLLM's own functions: some depend on settings."""
     global _caches
     if _caches[0] != len(sys.modules):  # a scan is slow, and only an import brings new caches
         found = [
@@ -81,9 +80,13 @@ def clear_caches() -> None:
         cached.cache_clear()
 
 
-def open_release(sm: tuple[int, int]) -> Release:
-    """The release on ``sys.path``, on a device of this compute capability."""
-    platform = fake_cuda(sm)
+def open_release(device: str, kernels: str = "none") -> Release:
+    """The release on ``sys.path``, on a device: ``9.0`` (CUDA) or ``gfx942`` (ROCm)."""
+    if device in ROCM:
+        platform, kind = fake_rocm(device, kernels), "rocm"
+    else:
+        major, minor = device.split(".")
+        platform, kind = fake_cuda((int(major), int(minor))), "cuda"
     enum = first(
         "vllm.v1.attention.backends.registry:AttentionBackendEnum",
         "vllm.attention.backends.registry:AttentionBackendEnum",
@@ -106,16 +109,10 @@ def open_release(sm: tuple[int, int]) -> Release:
         selector_fields=tuple(selector._fields),
         capability=platform.get_device_capability(),
         platform=platform,
-        priorities=first("vllm.platforms.cuda:_get_backend_priorities"),
+        priorities=first(f"vllm.platforms.{kind}:_get_backend_priorities"),
         fa_version=first(
             "vllm.v1.attention.backends.fa_utils:get_flash_attn_version",
             "vllm.attention.utils.fa_utils:get_flash_attn_version",
         ),
         config_module=config_module,
     )
-
-
-def describe(function: Callable[..., Any]) -> str:
-    """A function's file and line, for messages."""
-    lines = inspect.getsourcelines(function)
-    return f"{inspect.getsourcefile(function)}:{lines[1]}"

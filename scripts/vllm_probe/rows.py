@@ -11,16 +11,18 @@ import inspect
 from types import SimpleNamespace
 from typing import Any
 
-from fakes import fake_image_library
+from scripts.vllm_probe.fakes import fake_image_library
 
 __all__ = ["MLA_DIMS", "Asker", "config_of", "members"]
 
-# head size -> kv_lora_rank, qk_rope_head_dim, qk_nope_head_dim, v_head_dim of a row that names none.
+# Head size -> kv_lora_rank, qk_rope_head_dim, qk_nope_head_dim and v_head_dim of a row without.
 MLA_DIMS = {320: (256, 64, 64, 64), 512: (512, 0, 256, 256)}
 DEEPSEEK_V3 = (512, 64, 128, 128)
 
-# Members for other platforms; some of them would not refuse a CUDA device, but nobody means them there.
+# Members for other platforms: some would not refuse a CUDA device, but nobody means them there.
 OTHER_PLATFORMS = ("ROCM_", "XPU_", "CPU_", "AMX_", "ULTRAQUANT")
+
+ROCM_MEMBERS = ("ROCM_", "TRITON_ATTN", "TRITON_MLA", "TURBOQUANT", "ULTRAQUANT", "FLEX_")
 
 # The row's word -> the selector's word.
 _FLAGS = {
@@ -190,11 +192,19 @@ class Asker:
         # Some classes live in model packages that import image libraries and kernels on the way.
         fake_image_library()
         for name in list(self.failures):
-            if not name.startswith(OTHER_PLATFORMS):
+            if self.is_asked(name):
                 with contextlib.suppress(Exception):
                     self.classes[name] = members(release)[name].get_class()
                     del self.failures[name]
-        self.classes = {name: self.classes[name] for name in members(release) if name in self.classes}
+        self.classes = {
+            name: self.classes[name] for name in members(release) if name in self.classes
+        }
+
+    def is_asked(self, name: str) -> bool:
+        """Whether users of this platform can mean the backend."""
+        if self.release.platform.is_rocm():
+            return name.startswith(ROCM_MEMBERS)
+        return not name.startswith(OTHER_PLATFORMS)
 
     def selector_config(self, row: dict[str, Any]) -> dict[str, Any]:
         """The selector's keyword arguments, those this release knows."""
@@ -233,6 +243,8 @@ class Asker:
             "use_non_causal": bool(row.get("non_causal")),
             "head_size": row["head_size"],
             "use_mm_prefix": bool(row.get("mm_prefix")),
+            "use_sparse": bool(row.get("sparse")),
+            "use_kv_connector": bool(row.get("kv_connector")),
         }
         if not self.order_arguments:
             self.order_arguments = tuple(inspect.signature(function).parameters)
@@ -270,12 +282,12 @@ class Asker:
                     valid.append(name)
             extra = []
             for name in self.classes:
-                if name in tried or name.startswith(OTHER_PLATFORMS):
+                if name in tried or not self.is_asked(name):
                     continue
                 try:
                     if not self.reasons(name, row):
                         extra.append(name)
-                except Exception:  # noqa: S112 - not valid here, for whatever reason
+                except Exception:
                     continue
             out: dict[str, Any] = {
                 "valid": valid,

@@ -82,7 +82,7 @@ def spread(value: Any, name: str, groups: Mapping[str, Sequence[str]]) -> Any:
 
 
 def progressions(accepted: Sequence[int], last: int) -> list[list[int | None]]:
-    """Whole numbers as ``[first, last, step]`` runs; ``last`` is None where the probe's end was met.
+    """Whole numbers as ``[first, last, step]`` runs; ``last`` is None at the end of the probe.
 
     >>> progressions([8, 16, 24, 64], 1024)
     [[8, 24, 8], [64, 64, 1]]

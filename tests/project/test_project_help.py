@@ -1,0 +1,70 @@
+"""Every command, argument and option says what it is, and the reference pages say the same."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from types import ModuleType
+
+import click
+import pytest
+
+from kvgate.cli.commands import COMMANDS, cli
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def command(name: str) -> click.Command:
+    found = cli.get_command(click.Context(cli, **cli.context_settings), name)
+    assert found is not None
+    return found
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_a_command_has_a_sentence_and_each_of_its_options_too(name: str) -> None:
+    found = command(name)
+    assert COMMANDS[name].endswith(".")
+    assert found.help
+    assert len(found.help.split()) > 5
+    silent = [
+        parameter.opts[0]
+        for parameter in found.params
+        if isinstance(parameter, click.Option) and not (parameter.help or "").strip()
+    ]
+    assert not silent, f"kvgate {name}: these options have no help: {', '.join(silent)}"
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_a_command_s_help_names_its_arguments(name: str) -> None:
+    found = command(name)
+    # A command keeps the help option of the first context that asks for it, so it's the real one.
+    context = click.Context(found, parent=click.Context(cli, **cli.context_settings))
+    for parameter in found.params:
+        if isinstance(parameter, click.Argument):
+            shown = parameter.make_metavar(context).strip("[].").removesuffix("...")
+            assert shown in (found.help or ""), shown
+
+
+def test_the_generated_pages_are_what_the_code_says(
+    program: Callable[[str], ModuleType],
+) -> None:
+    for path, text in program("write_reference").pages():
+        assert path.is_file(), f"run scripts/write_reference.py: {path.name} is missing"
+        written = path.read_text(encoding="utf-8")
+        assert written == text, f"run scripts/write_reference.py: {path.name} is out of date"
+
+
+def test_the_readme_lists_every_command() -> None:
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    missing = [name for name in COMMANDS if f"`{name}`" not in readme]
+    assert not missing
+
+
+def test_help_of_every_command_comes_without_an_error() -> None:
+    kvgate = str(Path(sys.executable).parent / "kvgate")
+    for name in COMMANDS:
+        done = subprocess.run([kvgate, name, "--help"], capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stderr
+        assert not done.stderr
