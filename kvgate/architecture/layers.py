@@ -101,7 +101,11 @@ class GatedDeltaNet:
 
 @dataclass(frozen=True, slots=True)
 class Mamba2:
-    """Mamba-2: ``heads`` x ``head_dim`` x ``state_size``, a convolution over inner + 2 groups."""
+    """Mamba-2: ``heads`` x ``head_dim`` x ``state_size``, a convolution over inner + 2 groups.
+
+    ``chunk`` is the number of tokens that its kernel works on at a time, None where the config does
+    not say: engines align their blocks to it.
+    """
 
     kind: ClassVar[str] = "mamba2"
     heads: int
@@ -110,6 +114,7 @@ class Mamba2:
     groups: int
     conv_kernel: int
     state_dtype: str | None = None
+    chunk: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

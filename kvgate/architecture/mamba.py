@@ -171,16 +171,20 @@ def _nemotron_draft(config: Config, layout: Layout, index: int) -> Kept:
 TYPES: Types = {
     "mamba": Family(mamba1_only, {"conv_kernel": 4, "state_size": 16, "expand": 2}),
     "falcon_mamba": Family(mamba1_only, {"conv_kernel": 4, "state_size": 16, "expand": 2}),
-    "mamba2": Family(mamba2_only),
+    "mamba2": Family(mamba2_only, {"chunk_size": 256}),
     "jamba": Family(jamba, defaults(8)),
-    "bamba": Family(bamba, defaults(8, mamba_n_groups=1, mamba_d_conv=4, mamba_expand=2)),
+    "bamba": Family(
+        bamba,
+        defaults(8, mamba_n_groups=1, mamba_d_conv=4, mamba_expand=2, mamba_chunk_size=256),
+    ),
     "granitemoehybrid": Family(
-        granite, {"mamba_d_conv": 4, "mamba_n_groups": 1, "mamba_expand": 2}
+        granite,
+        {"mamba_d_conv": 4, "mamba_n_groups": 1, "mamba_expand": 2, "mamba_chunk_size": 256},
     ),
     **{
         name: Family(
             nemotron_h,
-            defaults(8, 128, mamba_ssm_cache_dtype="float32"),
+            defaults(8, 128, mamba_ssm_cache_dtype="float32", chunk_size=128),
             ignores=("mtp_layers_block_type", "mtp_hybrid_override_pattern"),
             draft_layer=_nemotron_draft,
         )

@@ -78,6 +78,9 @@ def zamba2(config: Config) -> Layout:
 
 
 TYPES: Types = {
-    "falcon_h1": Family(falcon_h1, defaults(8)),
-    "zamba2": Family(zamba2, {"mamba_d_state": 64, "mamba_d_conv": 4, "mamba_ngroups": 1}),
+    "falcon_h1": Family(falcon_h1, defaults(8, mamba_chunk_size=256)),
+    "zamba2": Family(
+        zamba2,
+        {"mamba_d_state": 64, "mamba_d_conv": 4, "mamba_ngroups": 1, "chunk_size": 256},
+    ),
 }

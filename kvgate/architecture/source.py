@@ -21,15 +21,15 @@ def read_json(text: str, *, path: str) -> dict[str, Any]:
     except json.JSONDecodeError as error:
         cut = error.pos >= len(text.rstrip())
         raise InputError(
-            "the file ends in the middle of the JSON" if cut else f"not JSON: {error.msg}",
+            f"is not JSON: {'it ends in the middle' if cut else error.msg}",
             hint="download it again" if cut else "",
             place=Place(path, error.lineno, error.colno),
         ) from None
     except (ValueError, RecursionError) as error:
-        raise InputError(f"not JSON that can be read: {error}", place=Place(path)) from None
+        raise InputError(f"is not JSON that can be read: {error}", place=Place(path)) from None
     if not isinstance(value, dict):
         raise InputError(
-            f"a JSON object is expected, not {_kind(value)}",
+            f"is {_kind(value)}, not an object",
             hint="pass the config.json of a Hugging Face model",
             place=Place(path),
         )

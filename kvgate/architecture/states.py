@@ -129,6 +129,8 @@ def mamba2(
         groups=config.need(groups, most=_MOST),
         conv_kernel=config.need(kernel, least=2, most=_MOST),
         state_dtype=state_dtype(config, "mamba_ssm_cache_dtype", "mamba_ssm_dtype"),
+        chunk=config.whole("mamba_chunk_size", most=_MOST)
+        or config.whole("chunk_size", most=_MOST),
     )
     return ((layer, config.why(heads, width, state, groups, kernel)),)
 

@@ -65,6 +65,7 @@ def weights_per_rank(
     *,
     tp: int = 1,
     pp: int = 1,
+    dp: int = 1,
     dtype: str | None = None,
     quantization: str | None = None,
     draft: bool = False,
@@ -74,16 +75,18 @@ def weights_per_rank(
 
     Columns and rows are split over ``tp`` ranks, KV heads replicated where there are fewer of them,
     MLA's down-projections, routers, indexers, norms and RoPE tables replicated, and layers split
-    over ``pp`` stages. What an engine adds while it loads (RoPE tables, MLA's absorbed copies,
-    padding of FP4 experts) is in it. ``checkpoint_bytes`` scales the count to what a safetensors
-    index says. Raises InputError where the model cannot be counted, or ``tp`` not divide its KV
-    heads.
+    over ``pp`` stages. With ``dp`` attention replicas the routed experts are spread over all
+    tp x dp ranks, as vLLM does. What an engine adds while it loads (RoPE tables, MLA's absorbed
+    copies, padding of FP4 experts) is in it. ``checkpoint_bytes`` scales the count to what a
+    safetensors index says. Raises InputError where the model cannot be counted, or ``tp`` not
+    divide its KV heads.
     """
     return max(
         weights_by_stage(
             architecture,
             tp=tp,
             pp=pp,
+            dp=dp,
             dtype=dtype,
             quantization=quantization,
             draft=draft,
@@ -97,6 +100,7 @@ def weights_by_stage(
     *,
     tp: int = 1,
     pp: int = 1,
+    dp: int = 1,
     dtype: str | None = None,
     quantization: str | None = None,
     draft: bool = False,
@@ -106,8 +110,8 @@ def weights_by_stage(
 
     The arguments are those of `weights_per_rank`.
     """
-    if tp < 1 or pp < 1:
-        raise InputError(f"ranks are counted from 1, not tp={tp}, pp={pp}")
+    if min(tp, pp, dp) < 1:
+        raise InputError(f"ranks are counted from 1, not tp={tp}, pp={pp}, dp={dp}")
     if pp > architecture.num_layers:
         raise InputError(
             f"{architecture.id} has {architecture.num_layers} layers, fewer than pp={pp}"
@@ -118,7 +122,8 @@ def weights_by_stage(
     parts = _parts(architecture, draft=draft)
     tied = not any(part.role == "head" for part in parts)
     for part in parts:
-        one = part.each / _share(part, tp, architecture) * _bits(part, plain, quantization) / 8
+        share = _share(part, tp, architecture) * (dp if part.role == "experts" else 1)
+        one = part.each / share * _bits(part, plain, quantization) / 8
         if part.layers:
             for stage, (first, last) in enumerate(bounds):
                 final = stage == pp - 1

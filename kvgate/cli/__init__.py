@@ -5,12 +5,16 @@ from __future__ import annotations
 import os
 import sys
 from io import TextIOWrapper
+from pathlib import Path
 
 __all__ = ["main"]
 
 
 def main() -> None:
     """Run ``kvgate``; exit 0 when nothing was found, 1 on findings, 2 on unusable input or call."""
+    if sys.stdout is None:
+        # Standard output was closed (>&-): nobody reads, and that is no error of the input.
+        sys.stdout = Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115
     # pydantic looks for plugins in every installed package, which takes longer than a command.
     os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
     from kvgate.cli.commands import cli

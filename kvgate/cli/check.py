@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from kvgate.cli.findings import FORMATS, Format
-from kvgate.units import GiB
+from kvgate.cli.size import Gibibytes
 
 if TYPE_CHECKING:
     from kvgate.plan import Plan
@@ -22,7 +22,7 @@ __all__ = ["as_json", "command"]
 @click.option("--gpu", help="GPU, such as H100; auto reads this machine's (the gpu extra).")
 @click.option("--engine", help="Engine and version, such as vllm==0.33.0.")
 @click.option("--model-config", help="The model's config.json, when it isn't in the catalogue.")
-@click.option("--kv-cache-memory", type=float, help="GiB per GPU, when known from a log.")
+@click.option("--kv-cache-memory", type=Gibibytes(), help="GiB per GPU, when known from a log.")
 @click.option("--waivers", type=click.Path(dir_okay=False), help="Findings that are accepted.")
 @click.option(
     "--format", "form", type=click.Choice(FORMATS), default="text", show_default=True,
@@ -34,7 +34,7 @@ def command(
     gpu: str | None,
     engine: str | None,
     model_config: str | None,
-    kv_cache_memory: float | None,
+    kv_cache_memory: tuple[int, ...] | None,
     waivers: str | None,
     form: Format,
     json_form: bool,
@@ -53,7 +53,7 @@ def command(
     from kvgate.rules.pair import pairs
 
     card = gpu_option(gpu)
-    memory = round(kv_cache_memory * GiB) if kv_cache_memory is not None else None
+    memory = min(kv_cache_memory) if kv_cache_memory is not None else None
     arch = None
     if model_config:
         from kvgate.cli.model_file import read_model

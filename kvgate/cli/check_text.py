@@ -44,7 +44,8 @@ def _one(
     parts: list[RenderableType] = [Text(_head(made), style="bold")]
     parts += [Text(f"  {line}") for line in _facts(made)]
     if not found:
-        parts.append(Text("  nothing found", style="green"))
+        limit = " in what could be asked" if made.unknown else ""
+        parts.append(Text(f"  nothing found{limit}", style="" if limit else "green"))
     for one in found:
         line = Text("  ")
         line.append(f"{one.severity:<14}", style=_STYLE[one.severity])

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from kvgate.architecture import Architecture, model, parse
+from kvgate.architecture import Architecture, index_bytes, model, parse, read_json
 from kvgate.errors import InputError, Place
 
-__all__ = ["Source", "read_json", "read_model"]
+__all__ = ["Source", "read_model"]
 
-# A config.json is some kilobytes; a safetensors index of the largest models a few megabytes.
+# A config.json is some kilobytes; a safetensors index of the largest models some megabytes.
 _LARGEST = 64 * 2**20
+_CONFIG = "config.json"
+_QUANTIZED = "hf_quant_config.json"
+_INDEX = "model.safetensors.index.json"
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +36,14 @@ def read_model(text: str, *, hub: bool = False) -> Source:
     """
     path = Path(text)
     if path.is_dir():
-        return _folder(path)
+        if not (path / _CONFIG).is_file():
+            raise InputError(
+                "holds no config.json",
+                place=Place(str(path)),
+                hint="pass the model's folder",
+                code="KV002",
+            )
+        return _config(path / _CONFIG)
     if path.is_file() or text.endswith(".json"):
         return _config(path)
     try:
@@ -43,71 +52,53 @@ def read_model(text: str, *, hub: bool = False) -> Source:
         if not hub:
             raise InputError(
                 error.message,
-                hint=f"{error.hint}; or pass the model's config.json, or --hub to download it",
+                hint=f"{error.hint.removesuffix('.')}; or --hub to download the model's own",
             ) from None
         return _from_hub(text)
 
 
-def read_json(path: Path) -> dict[str, Any]:
-    """A JSON object from a file. Raises InputError with line and column for anything else."""
+def _read(path: Path) -> dict[str, Any]:
     where = Place(str(path))
     try:
         if path.stat().st_size > _LARGEST:
             raise InputError("is too large for a config", place=where, code="KV003")
-        value = json.loads(path.read_bytes().decode("utf-8-sig"))
+        text = path.read_bytes().decode("utf-8-sig")
     except OSError as error:
         raise InputError(f"cannot be read: {error.strerror}", place=where, code="KV002") from None
     except UnicodeDecodeError as error:
         raise InputError(f"is not UTF-8 (byte {error.start})", place=where, code="KV003") from None
-    except json.JSONDecodeError as error:
-        raise InputError(
-            f"is not JSON: {error.msg}",
-            hint="is the file whole?",
-            place=Place(str(path), error.lineno, error.colno),
-            code="KV003",
-        ) from None
-    except RecursionError:
-        raise InputError("is nested too deeply", place=where, code="KV003") from None
-    if not isinstance(value, dict):
-        raise InputError(
-            f"is {type(value).__name__}, not an object", place=where, code="KV003",
-            hint="pass the config.json of a Hugging Face model",
-        )  # fmt: skip
-    return value
-
-
-def _folder(path: Path) -> Source:
-    if not (path / "config.json").is_file():
-        raise InputError(
-            "holds no config.json",
-            place=Place(str(path)),
-            hint="pass the model's folder",
-            code="KV002",
-        )
-    return _config(path / "config.json")
-
-
-def _config(path: Path) -> Source:
-    config = read_json(path)
-    beside = path.parent / "hf_quant_config.json"
-    quantized = read_json(beside) if beside.is_file() else None
-    named = config.get("_name_or_path")
-    name = named if isinstance(named, str) and named else str(path)
     try:
-        architecture = parse(config, id=name, hf_quant_config=quantized)
+        return read_json(text, path=str(path))
     except InputError as error:
         raise InputError(
-            error.message, hint=error.hint, place=error.place or Place(str(path)), code="KV004"
+            error.message, hint=error.hint, place=error.place or where, code="KV003"
         ) from None
-    index = path.parent / "model.safetensors.index.json"
-    total = _total(index) if index.is_file() else None
+
+
+def _config(path: Path, *, name: str = "") -> Source:
+    """A config with the files that lie beside it."""
+    name = name or str(path)
+    quantized, index = path.parent / _QUANTIZED, path.parent / _INDEX
+    beside = _read(quantized) if quantized.is_file() else None
+    try:
+        architecture = parse(_read(path), id=name, hf_quant_config=beside)
+    except InputError as error:
+        if error.place is not None:
+            raise
+        raise InputError(
+            error.message.removeprefix(f"{name}: "), hint=error.hint, place=Place(str(path)),
+            code="KV004",
+        ) from None  # fmt: skip
+    total = None
+    if index.is_file():
+        try:
+            total = index_bytes(_read(index), path=str(index))
+        except InputError as error:
+            raise InputError(
+                error.message, hint="delete the index, or download it again", place=error.place,
+                code=error.code if error.code != "KV001" else "KV004",
+            ) from None  # fmt: skip
     return Source(architecture, str(path), total)
-
-
-def _total(index: Path) -> int | None:
-    metadata = read_json(index).get("metadata")
-    total = metadata.get("total_size") if isinstance(metadata, dict) else None
-    return int(total) if isinstance(total, int | float) and total > 0 else None
 
 
 def _from_hub(name: str) -> Source:
@@ -118,8 +109,14 @@ def _from_hub(name: str) -> Source:
             "--hub needs the package huggingface_hub", hint="pip install 'kvgate[hub]'"
         ) from None
     try:
-        path = Path(hub.hf_hub_download(name, "config.json"))
+        path = Path(hub.hf_hub_download(name, _CONFIG))
     except Exception as error:
         # Whatever the library raises (network, 404, gated), the person needs one sentence.
-        raise InputError(f"{name} could not be downloaded: {error}") from None
-    return Source(parse(read_json(path), id=name), f"hub: {name}")
+        said = " ".join(str(error).split()) or type(error).__name__
+        raise InputError(f"{name} could not be downloaded: {said[:300]}") from None
+    for beside in (_QUANTIZED, _INDEX):
+        try:
+            hub.hf_hub_download(name, beside)
+        except Exception:  # noqa: S112 - most repositories have no such file
+            continue
+    return _config(path, name=name)

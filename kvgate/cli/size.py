@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from typing import Any
 
 import click
 
+from kvgate.cli.engine_options import FLAGS, engine_options
 from kvgate.errors import InputError
 from kvgate.units import GiB, parse_count
 
@@ -27,56 +29,117 @@ class Count(click.ParamType[int]):
             self.fail(str(error), param, ctx)
 
 
+class Gibibytes(click.ParamType[tuple[int, ...]]):
+    """GiB as bytes; several with commas, one for each pipeline stage."""
+
+    name = "GiB"
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> tuple[int, ...]:
+        if isinstance(value, tuple):
+            return value
+        sizes = []
+        for part in str(value).split(","):
+            try:
+                size = float(part)
+            except ValueError:
+                self.fail(f"{part!r} is not a number of GiB", param, ctx)
+            if not 0 <= size < 1 << 20:
+                self.fail(f"{part} GiB are impossible", param, ctx)
+            sizes.append(round(size * GiB))
+        return tuple(sizes)
+
+
+_COUNT, _RANKS, _SIZES = Count(), click.IntRange(1), Gibibytes()
+# Every option: its names, where the value goes, and what click is told besides. Names are the
+# engines' own; flags of SGLang, llama.cpp and TensorRT-LLM alone follow in engine_options.
+_OPTIONS: tuple[tuple[tuple[str, ...], str, dict[str, Any]], ...] = (
+    (("--gpu",), "gpu", {"help": "GPU, such as H100 or 'RTX 4090'."}),
+    (("--engine",), "engine", {"help": "Engine and version, such as vllm==0.33.0."}),
+    (("--tensor-parallel-size", "--tp-size", "--tp", "-tp"), "tp",
+     {"type": _RANKS, "default": 1, "help": "GPUs that share each layer."}),
+    (("--pipeline-parallel-size", "--pp-size", "--pp", "-pp"), "pp",
+     {"type": _RANKS, "default": 1, "help": "GPUs that each hold some of the layers."}),
+    (("--decode-context-parallel-size", "--dcp-size", "--dcp", "-dcp"), "dcp",
+     {"type": _RANKS, "default": 1, "help": "GPUs that share the cache of one sequence."}),
+    (("--kv-cache-dtype",), "kv_cache_dtype",
+     {"default": "auto", "show_default": True, "help": "The cache's dtype, as the engine says."}),
+    (("--kv-cache-dtype-skip-layers",), "kv_cache_dtype_skip_layers",
+     {"help": "Layers left in the model's dtype: indices with commas, or sliding_window."}),
+    (("--dtype",), "dtype",
+     {"default": "auto", "show_default": True, "help": "The model's dtype, as the engine says."}),
+    (("--mamba-ssm-cache-dtype", "--mamba-ssm-dtype"), "ssm_dtype",
+     {"default": "auto", "show_default": True, "help": "The dtype of recurrent states."}),
+    (("--quantization", "-q"), "quantization",
+     {"help": "The engine's own quantisation of a 16-bit checkpoint."}),
+    (("--block-size",), "block_size", {"type": _RANKS, "help": "Tokens in a block of the cache."}),
+    (("--max-model-len", "--context-length", "--ctx-size", "-c"), "max_model_len",
+     {"type": _COUNT, "help": "Tokens; 128k is 128,000, 128K is 131,072."}),
+    (("--max-num-batched-tokens",), "max_num_batched_tokens",
+     {"type": _COUNT, "help": "Tokens in one step of the engine."}),
+    (("--max-num-seqs",), "max_num_seqs", {"type": _COUNT, "help": "Sequences at once."}),
+    (("--gpu-memory-utilization",), "gpu_memory_utilization",
+     {"type": click.FloatRange(0, 1, min_open=True),
+      "help": "The share of the GPU's memory that the engine takes."}),
+    (("--kv-cache-memory",), "kv_cache_memory",
+     {"type": _SIZES, "metavar": "GIB",
+      "help": "GiB per GPU, when known from a log; one for each pipeline stage, with commas."}),
+    (("--kv-cache-memory-bytes",), "kv_cache_memory_bytes",
+     {"type": _COUNT, "help": "Bytes per GPU that vLLM is told to take."}),
+    (("--enable-prefix-caching/--no-enable-prefix-caching",), "prefix_caching",
+     {"default": None, "help": "Keep caches for later requests; the engine's default otherwise."}),
+    (("--mamba-cache-mode",), "mamba_cache_mode", {"help": "none, align or all."}),
+    (("--async-scheduling/--no-async-scheduling",), "async_scheduling",
+     {"default": None, "help": "Schedule a step ahead; the engine's default otherwise."}),
+    (("--disable-hybrid-kv-cache-manager",), "unified",
+     {"is_flag": True, "help": "Keep windowed layers as if they were full."}),
+    (("--speculative-config",), "speculative_config",
+     {"metavar": "JSON", "help": "As vLLM takes it; num_speculative_tokens is what counts."}),
+    (("--enforce-eager",), "enforce_eager", {"is_flag": True, "help": "Run without CUDA graphs."}),
+    (("--weights",), "weights",
+     {"type": _SIZES, "metavar": "GIB", "help": "GiB of weights per GPU, when known from a log."}),
+    (("--plot",), "plot",
+     {"type": click.Path(dir_okay=False), "help": "Write an SVG: GiB against context."}),
+    (("--hub",), "hub",
+     {"is_flag": True, "help": "Download the config of an id not in the catalogue."}),
+    (("--json",), "as_json", {"is_flag": True, "help": "The documented JSON object."}),
+)  # fmt: skip
+_ONE_ENGINE: dict[str, dict[str, Any]] = {
+    "--mem-fraction-static": {"type": click.FloatRange(0, 1, min_open=True)},
+    "--max-running-requests": {"type": _COUNT},
+    "--max-total-tokens": {"type": _COUNT},
+    "--chunked-prefill-size": {"type": _COUNT},
+    "--page-size": {"type": _RANKS},
+    "--swa-full-tokens-ratio": {"type": float},
+    "--mamba-full-memory-ratio": {"type": float},
+    "--disable-radix-cache": {"is_flag": True},
+    "--parallel": {"type": _RANKS},
+    "--kv-unified": {"is_flag": True},
+    "--ubatch-size": {"type": _RANKS},
+    "--swa-full": {"is_flag": True},
+    "--cache-type-k": {},
+    "--cache-type-v": {},
+    "--free-gpu-memory-fraction": {"type": click.FloatRange(0, 1, min_open=True)},
+    "--tokens-per-block": {"type": _RANKS},
+}
+
+
+def _options(command: Callable[..., None]) -> Callable[..., None]:
+    """The options of `_OPTIONS`, then those of one engine alone."""
+    for flag, told in reversed(_ONE_ENGINE.items()):
+        engine = FLAGS[flag][0]
+        command = click.option(flag, f"own_{flag[2:]}".replace("-", "_"), **told,
+                               help=f"{engine}'s flag.")(command)  # fmt: skip
+    for names, target, told in reversed(_OPTIONS):
+        command = click.option(*names, target, **told)(command)
+    return command
+
+
 @click.command(short_help="KV cache of a model: needs, reserves, what fits.")
 @click.argument("model")
-@click.option("--gpu", help="GPU, such as H100 or 'RTX 4090'.")
-@click.option("--engine", help="Engine and version, such as vllm==0.33.0.")
-@click.option(
-    "--tensor-parallel-size", "--tp", "tp", type=click.IntRange(1), default=1,
-    help="GPUs that share each layer.",
-)  # fmt: skip
-@click.option(
-    "--pipeline-parallel-size", "--pp", "pp", type=click.IntRange(1), default=1,
-    help="GPUs that each hold some of the layers.",
-)  # fmt: skip
-@click.option(
-    "--decode-context-parallel-size", "--dcp", "dcp", type=click.IntRange(1), default=1,
-    help="GPUs that share the cache of one sequence.",
-)  # fmt: skip
-@click.option(
-    "--kv-cache-dtype", default="auto", show_default=True,
-    help="The cache's dtype, by the engine's own names.",
-)  # fmt: skip
-@click.option(
-    "--dtype", default="auto", show_default=True,
-    help="The model's dtype, by the engine's own names.",
-)  # fmt: skip
-@click.option("--block-size", type=click.IntRange(1), help="Tokens in a block of the cache.")
-@click.option("--max-model-len", type=Count(), help="Tokens; 128k is 128,000, 128K is 131,072.")
-@click.option("--max-num-batched-tokens", type=Count(), help="Tokens in one step of the engine.")
-@click.option("--max-num-seqs", type=Count(), help="Sequences at once.")
-@click.option(
-    "--gpu-memory-utilization", type=click.FloatRange(0, 1, min_open=True),
-    help="The share of the GPU's memory that the engine takes.",
-)  # fmt: skip
-@click.option("--kv-cache-memory", type=float, help="GiB per GPU, when known from a log.")
-@click.option("--no-enable-prefix-caching", is_flag=True, help="Size without prefix caching.")
-@click.option("--weights", type=float, help="GiB of weights per GPU, when known from a log.")
-@click.option("--plot", type=click.Path(dir_okay=False), help="Write an SVG: GiB against context.")
-@click.option("--hub", is_flag=True, help="Download the config of an id not in the catalogue.")
-@click.option("--json", "as_json", is_flag=True, help="The documented JSON object.")
-def command(
-    model: str,
-    gpu: str | None,
-    engine: str | None,
-    kv_cache_memory: float | None,
-    no_enable_prefix_caching: bool,
-    weights: float | None,
-    plot: str | None,
-    hub: bool,
-    as_json: bool,
-    **settings: Any,
-) -> None:
+@_options
+def command(model: str, **given: Any) -> None:
     """Size the KV cache of MODEL: a catalogue id, a config.json, or a folder that holds one.
 
     Prints both answers, never blended: what the model needs, and what the engine reserves.
@@ -84,17 +147,24 @@ def command(
     from kvgate.cli.model_file import read_model
     from kvgate.kvcache.size import size
 
-    source = read_model(model, hub=hub)
-    if weights is None and source.weights_total is not None:
-        weights = source.weights_total / (settings["tp"] * settings["pp"]) / GiB
+    plot, as_json = given.pop("plot"), given.pop("as_json")
+    own = {flag: given.pop(f"own_{flag[2:]}".replace("-", "_")) for flag in FLAGS}
+    source = read_model(model, hub=given.pop("hub"))
+    weights, memory = given.pop("weights"), given.pop("kv_cache_memory")
+    in_bytes = given.pop("kv_cache_memory_bytes")
+    if memory is not None and in_bytes is not None:
+        raise InputError("KV memory is given twice", hint="say --kv-cache-memory, in GiB")
+    skipped = given.pop("kv_cache_dtype_skip_layers")
     answer = size(
         source.architecture,
-        gpu=gpu,
-        engine=engine,
-        kv_cache_memory=round(kv_cache_memory * GiB) if kv_cache_memory is not None else None,
-        prefix_caching=False if no_enable_prefix_caching else None,
-        weights_bytes=round(weights * GiB) if weights is not None else None,
-        **settings,
+        kv_cache_memory=memory if in_bytes is None else in_bytes,
+        weights_bytes=max(weights) if weights else None,
+        checkpoint_bytes=source.weights_total,
+        speculative_tokens=_drafted(given.pop("speculative_config")),
+        hybrid_kv_cache_manager=not given.pop("unified"),
+        kv_cache_dtype_skip_layers=skipped.split(",") if skipped else (),
+        options=engine_options(given["engine"], own),
+        **given,
     )
     if plot:
         from kvgate.kvcache.plot import plot_svg
@@ -104,7 +174,24 @@ def command(
     if as_json:
         click.echo(json.dumps(answer.to_json(), ensure_ascii=False, indent=2))
         return
+    from kvgate.cli.plain import show_lines
     from kvgate.cli.size_text import sizing
-    from kvgate.cli.terminal import show
 
-    show(sizing(answer))
+    show_lines(sizing(answer))
+
+
+def _drafted(config: str | None) -> int:
+    """``num_speculative_tokens`` of a speculative config."""
+    if config is None:
+        return 0
+    wrong = "--speculative-config must be a JSON object with num_speculative_tokens"
+    try:
+        value = json.loads(config)
+    except (ValueError, RecursionError):
+        raise InputError(
+            wrong, hint='such as {"method": "mtp", "num_speculative_tokens": 1}'
+        ) from None
+    tokens = value.get("num_speculative_tokens") if isinstance(value, dict) else None
+    if isinstance(tokens, bool) or not isinstance(tokens, int) or not 0 < tokens <= 64:
+        raise InputError(wrong, hint="a whole number from 1 to 64")
+    return tokens

@@ -2,96 +2,97 @@
 
 from __future__ import annotations
 
-from rich.console import Group, RenderableType
-from rich.table import Table
-from rich.text import Text
+from collections.abc import Iterator
 
+from kvgate.kvcache.needs import GroupNeed
 from kvgate.kvcache.size import Sizing
 from kvgate.units import format_bytes
 
-__all__ = ["sizing"]
+__all__ = ["Line", "sizing"]
+
+# (indent, text, style): style is "good", "bad", "head" or "".
+Line = tuple[int, str, str]
 
 
-def sizing(answer: Sizing) -> RenderableType:
-    """Everything `kvgate size` prints, for a rich console."""
-    parts: list[RenderableType] = [_headline(answer), Text(), _needs(answer), Text()]
-    parts += [Text(f"  {line}") for line in _need_lines(answer)]
-    if answer.pool:
-        parts += [Text(), Text(f"What {answer.engine} reserves, per GPU", style="bold")]
-        parts += [Text(f"  {line}") for line in _pool_lines(answer)]
+def sizing(answer: Sizing) -> Iterator[Line]:
+    """Everything `kvgate size` prints, line by line, before wrapping."""
+    yield _headline(answer)
+    yield 0, "", ""
+    yield 0, "What the model needs, one copy", "head"
+    for group in answer.needs.groups:
+        yield from _group(group)
+    yield from ((2, line, "") for line in _needs(answer))
+    if answer.pool is not None:
+        yield 0, "", ""
+        yield 0, f"What {answer.engine} reserves, per GPU", "head"
+        yield from ((2, line, "") for line in _pool(answer))
+    ways = [line.removeprefix("to fit: ") for line in answer.explanation if line[:7] == "to fit:"]
+    if ways:
+        yield 0, "", ""
+        yield 0, "To make it fit, one of", "head"
+        yield from ((2, way, "") for way in ways)
     if answer.assumptions:
-        parts += [Text(), Text("Assumed", style="bold")]
-        parts += [Text(f"  {line}") for line in answer.assumptions]
-    return Group(*parts)
+        yield 0, "", ""
+        yield 0, "Assumed", "head"
+        yield from ((2, line, "") for line in answer.assumptions)
 
 
-def _headline(answer: Sizing) -> Text:
+def _headline(answer: Sizing) -> Line:
     name, length = answer.arch.id, f"{answer.max_model_len:,} tokens"
     if answer.fits is None:
-        return Text(
-            f"{name}: one sequence of {length} needs {format_bytes(answer.sequence_bytes)}",
-            style="bold",
-        )
+        size = format_bytes(answer.sequence_bytes)
+        return 0, f"{name}: one sequence of {length} needs {size}", "head"
     if answer.fits:
         times = f", {answer.max_concurrency:.2f} at once" if answer.max_concurrency else ""
-        return Text(f"{name}: a sequence of {length} fits{times}", style="bold green")
+        return 0, f"{name}: a sequence of {length} fits{times}", "good"
     longest = answer.pool.longest if answer.pool else None
     most = f"; the longest that does has {longest:,}" if longest else ""
-    return Text(f"{name}: a sequence of {length} does not fit{most}", style="bold red")
+    return 0, f"{name}: a sequence of {length} does not fit{most}", "bad"
 
 
-def _needs(answer: Sizing) -> Table:
-    table = Table(title="What the model needs, one copy", title_justify="left", box=None)
-    table.title_style = "bold"
-    table.pad_edge = False
-    for name, right in (("layers", True), ("kind", False), ("formula", False), ("from", False)):
-        table.add_column(name, justify="right" if right else "left", header_style="dim")
-    for group in answer.needs.groups:
-        kind = f"{group.kind} (draft)" if group.draft else group.kind
-        table.add_row(str(group.count), kind, group.formula, ", ".join(group.because))
-    return table
+def _group(group: GroupNeed) -> Iterator[Line]:
+    draft = " (draft)" if group.draft else ""
+    yield 2, f"{group.kind}{draft}: {group.formula}", ""
+    if group.because:
+        yield 6, f"from {', '.join(group.because)}", ""
 
 
-def _need_lines(answer: Sizing) -> list[str]:
+def _needs(answer: Sizing) -> Iterator[str]:
     need = answer.needs
-    lines = [
-        f"KV dtype {need.choice.flag}: {need.choice.because}",
-        f"grows by {format_bytes(need.bytes_per_token)} a token",
-    ]
-    if need.tp * need.pp > 1:
-        lines[-1] += f", {format_bytes(need.bytes_per_token_per_rank)} on each rank"
-    lines += [
-        f"{group.kind} layers are held {group.copies} times over {need.tp} ranks"
-        for group in need.groups
-        if group.copies > 1
-    ]
+    yield f"KV dtype {need.choice.dtype}: {need.choice.because}"
+    ranks = need.tp * need.pp > 1
+    each = f", {format_bytes(need.bytes_per_token_per_rank)} on each rank" if ranks else ""
+    yield f"grows by {format_bytes(need.bytes_per_token)} a token{each}"
+    for group in need.groups:
+        if group.copies > 1:
+            yield f"{group.kind} layers are held {group.copies} times over {need.tp} ranks"
     if need.window_bytes_per_sequence:
-        lines.append(f"windows hold {format_bytes(need.window_bytes_per_sequence)} a sequence")
+        yield f"windows hold {format_bytes(need.window_bytes_per_sequence)} a sequence at most"
     if need.state_bytes_per_sequence:
-        lines.append(f"states hold {format_bytes(need.state_bytes_per_sequence)} a sequence")
-    lines.append(
-        f"one sequence of {answer.max_model_len:,} tokens: {format_bytes(answer.sequence_bytes)}"
-    )
-    return lines
+        yield f"states hold {format_bytes(need.state_bytes_per_sequence)} a sequence"
+    size = format_bytes(answer.sequence_bytes)
+    yield f"one sequence of {answer.max_model_len:,} tokens: {size}"
 
 
-def _pool_lines(answer: Sizing) -> list[str]:
+def _pool(answer: Sizing) -> Iterator[str]:
     pool = answer.pool
     assert pool is not None
+    if answer.weights.bytes_per_rank is not None:
+        yield f"weights {format_bytes(answer.weights.bytes_per_rank)}, {answer.weights.basis}"
     memory = pool.memory
     known = "" if memory.known else (
         f" (from {format_bytes(memory.low)} to {format_bytes(memory.high)})"
     )  # fmt: skip
-    lines = [f"KV memory {format_bytes(memory.likely)}{known}", *pool.lines]
+    yield f"KV memory {format_bytes(memory.likely)}{known}"
+    yield from pool.lines
     if pool.tokens is not None:
-        lines.append(f"GPU KV cache size: {pool.tokens:,} tokens")
+        yield f"GPU KV cache size: {pool.tokens:,} tokens"
     if pool.max_concurrency is not None:
-        lines.append(
+        yield (
             f"Maximum concurrency for {answer.max_model_len:,} tokens per request: "
             f"{pool.max_concurrency:.2f}x"
         )
     if pool.longest is not None:
-        lines.append(f"the longest sequence that fits has {pool.longest:,} tokens")
+        yield f"the longest sequence that fits has {pool.longest:,} tokens"
     if pool.refusal:
-        lines.append(pool.refusal)
-    return lines
+        yield pool.refusal

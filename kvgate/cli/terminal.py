@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from typing import TYPE_CHECKING
 
@@ -18,8 +19,10 @@ def console() -> Console:
     """A console on standard output; colours only for a terminal, and not under NO_COLOR."""
     from rich.console import Console
 
+    # Rich takes COLUMNS for the width by itself; only where nothing says one is ours needed.
+    guess = not (sys.stdout.isatty() or os.environ.get("COLUMNS"))
     return Console(
-        width=None if sys.stdout.isatty() else _PIPED,
+        width=_PIPED if guess else None,
         highlight=False,
         soft_wrap=False,
         markup=False,

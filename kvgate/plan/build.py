@@ -14,7 +14,7 @@ from kvgate.catalog.engines import Release, release, releases
 from kvgate.catalog.gpus import Gpu
 from kvgate.catalog.gpus import gpu as known_gpu
 from kvgate.deployment.model import Deployment
-from kvgate.errors import InputError
+from kvgate.errors import Diagnostic, InputError
 from kvgate.kvcache.size import Sizing
 from kvgate.plan.model import Plan, Unknown
 
@@ -34,6 +34,7 @@ class Draft:
     outcome: Outcome | None = None
     sizing: Sizing | None = None
     forced_backend: str | None = None
+    problems: list[Diagnostic] = field(default_factory=list)
     assumed: list[str] = field(default_factory=list)
     unknown: list[Unknown] = field(default_factory=list)
 
@@ -91,6 +92,7 @@ def plan(
         outcome=draft.outcome,
         sizing=draft.sizing,
         forced_backend=draft.forced_backend,
+        problems=tuple(draft.problems),
         assumed=tuple(dict.fromkeys(draft.assumed)),
         unknown=tuple(dict.fromkeys(draft.unknown)),
     )

@@ -13,6 +13,7 @@ from kvgate.attention.sglang.outcome import Outcome
 from kvgate.catalog.engines import Release
 from kvgate.catalog.gpus import Gpu
 from kvgate.deployment.model import Deployment
+from kvgate.errors import Diagnostic
 from kvgate.kvcache.size import Sizing
 from kvgate.plan.command import changed
 
@@ -43,6 +44,7 @@ class Plan:
       they couldn't be asked; ``unknown`` says why.
     - ``sizing``: both KV answers and the pool.
     - ``forced_backend``: the attention backend that a flag or the environment forces, upper case.
+    - ``problems``: values that the engine refuses, each at its flag.
     - ``assumed``: what was taken for granted, in words; ``unknown``: what stays open.
     """
 
@@ -55,6 +57,7 @@ class Plan:
     outcome: Outcome | None = None
     sizing: Sizing | None = None
     forced_backend: str | None = None
+    problems: tuple[Diagnostic, ...] = ()
     assumed: tuple[str, ...] = ()
     unknown: tuple[Unknown, ...] = ()
 

@@ -4,58 +4,122 @@ from __future__ import annotations
 
 from typing import Any
 
+from kvgate.architecture.weights import weights_per_rank
 from kvgate.attention import backends
-from kvgate.kvcache.size import size
+from kvgate.kvcache.size import Sizing, size
 from kvgate.plan.build import Draft
+from kvgate.plan.values import count, refused_values, share
+from kvgate.units import GiB
 
-__all__ = ["fill"]
+__all__ = ["draft_lacks", "fill"]
 
 # Up to this release the environment names a backend; later ones don't read it
 # (vllm 0.15.0 envs.py has it no more).
 _ENVIRONMENT_UNTIL = (0, 15)
 
+# What moves memory in ways that the pool model doesn't follow: with one of these the need is told,
+# but whether it fits is not.
+_UNCOUNTED = {
+    "num_gpu_blocks_override": "the number of blocks is set by hand",
+    "enable_lora": "LoRA adapters take memory that kvgate doesn't count",
+    "kv_cache_dtype_skip_layers": "layers that are skipped keep another dtype",
+}
+
 
 def fill(draft: Draft, kv_cache_memory: int | None) -> None:
     """Ask the gates and the sizing; what they can't say goes to the draft's unknowns."""
-    get = draft.settings.get
-    force = draft.forced_backend = _forced(draft)
-    text_only = bool(get("language_model_only")) or _no_images(get("limit_mm_per_prompt"))
-    tp, dcp = get("tensor_parallel_size") or 1, get("decode_context_parallel_size") or 1
-    common: dict[str, Any] = {
-        "kv_cache_dtype": get("kv_cache_dtype") or "auto",
-        "dtype": get("dtype") or "auto",
-    }
+    draft.problems += refused_values(draft.deployment, draft.release)
+    draft.forced_backend = _forced(draft)
     if draft.arch is None or draft.release is None:
         draft.lack("gates", draft_lacks(draft, "model", "version"))
         draft.lack("size", draft_lacks(draft, "model", "version"))
         return
-    arch, spec = draft.arch, str(draft.release)
+    _gates(draft)
+    _size(draft, kv_cache_memory)
+
+
+def _gates(draft: Draft) -> None:
     if draft.gpu is None:
         draft.lack("gates", draft_lacks(draft, "gpu"))
-    else:
-        gpu = draft.gpu
-        draft.gates = draft.attempt(
-            "gates",
-            lambda: backends(
-                arch, gpu=gpu, engine=spec, force=force, block_size=get("block_size"),
-                tp=tp, dcp=dcp, text_only=text_only, **common,
-            ),
-        )  # fmt: skip
-    memory = kv_cache_memory or get("kv_cache_memory_bytes")
-    draft.sizing = draft.attempt(
-        "size",
-        lambda: size(
-            arch, gpu=draft.gpu, engine=spec, tp=tp, pp=get("pipeline_parallel_size") or 1,
-            dcp=dcp, block_size=get("block_size"), max_model_len=_length(get("max_model_len")),
-            max_num_batched_tokens=get("max_num_batched_tokens"),
-            max_num_seqs=get("max_num_seqs"),
-            gpu_memory_utilization=get("gpu_memory_utilization"), kv_cache_memory=memory,
+        return
+    get, arch, gpu = draft.settings.get, draft.arch, draft.gpu
+    assert arch is not None
+    text_only = bool(get("language_model_only")) or _no_images(get("limit_mm_per_prompt"))
+    draft.gates = draft.attempt(
+        "gates",
+        lambda: backends(
+            arch, gpu=gpu, engine=str(draft.release), force=draft.forced_backend,
+            block_size=count(draft.settings, "block_size"),
+            tp=count(draft.settings, "tensor_parallel_size") or 1,
+            dcp=count(draft.settings, "decode_context_parallel_size") or 1,
+            text_only=text_only, kv_cache_dtype=_text(get("kv_cache_dtype")),
+            dtype=_text(get("dtype")),
+        ),
+    )  # fmt: skip
+
+
+def _size(draft: Draft, kv_cache_memory: int | None) -> None:
+    get, arch = draft.settings.get, draft.arch
+    assert arch is not None
+    memory = kv_cache_memory or count(draft.settings, "kv_cache_memory_bytes")
+    uncounted = [why for name, why in _UNCOUNTED.items() if get(name)]
+    if _has_own_draft(get("speculative_config")):
+        uncounted.append("the draft model's weights and cache are not counted")
+    gpu = draft.gpu
+    if uncounted:
+        draft.lack("size", f"whether it fits: {'; '.join(uncounted)}")
+        gpu, memory = None, None
+    weights = draft.attempt("weights", lambda: _weights(draft)) if gpu is not None else None
+
+    def ask(length: int | None) -> Sizing:
+        counts: dict[str, Any] = {
+            name: count(draft.settings, name)
+            for name in ("block_size", "max_num_batched_tokens", "max_num_seqs")
+        }
+        return size(
+            arch, gpu=gpu, engine=str(draft.release),
+            tp=count(draft.settings, "tensor_parallel_size") or 1,
+            pp=count(draft.settings, "pipeline_parallel_size") or 1,
+            dcp=count(draft.settings, "decode_context_parallel_size") or 1,
+            max_model_len=length, kv_cache_memory=memory, weights_bytes=weights,
+            gpu_memory_utilization=share(draft.settings, "gpu_memory_utilization"),
             prefix_caching=get("enable_prefix_caching"),
             enforce_eager=bool(get("enforce_eager")),
             hybrid_kv_cache_manager=not get("disable_hybrid_kv_cache_manager"),
-            speculative_tokens=_speculative(get("speculative_config")), **common,
-        ),
-    )  # fmt: skip
+            speculative_tokens=_speculative(get("speculative_config")),
+            kv_cache_dtype=_text(get("kv_cache_dtype")), dtype=_text(get("dtype")), **counts,
+        )  # fmt: skip
+
+    found = draft.attempt("size", lambda: ask(count(draft.settings, "max_model_len")))
+    if found is not None and found.fits is False and get("max_model_len") in (-1, "auto"):
+        # vLLM then takes the longest that fits, so that is the length it runs with.
+        longest = found.pool.longest if found.pool is not None else None
+        if longest:
+            found = draft.attempt("size", lambda: ask(longest))
+            draft.assumed.append(f"the automatic length comes to {longest:,} tokens here")
+    draft.sizing = found
+
+
+def _weights(draft: Draft) -> int | None:
+    """Bytes of weights on one GPU, with what the flags change of the model's own."""
+    get, arch = draft.settings.get, draft.arch
+    assert arch is not None
+    quantization = get("quantization")
+    total = weights_per_rank(
+        arch,
+        tp=count(draft.settings, "tensor_parallel_size") or 1,
+        pp=count(draft.settings, "pipeline_parallel_size") or 1,
+        dp=count(draft.settings, "data_parallel_size") or 1,
+        dtype=None if _text(get("dtype")) == "auto" else _text(get("dtype")),
+        # A checkpoint that is quantised already says how; the flag then only repeats it.
+        quantization=quantization if arch.quantization is None else None,
+        draft=_speculative(get("speculative_config")) > 0,
+    )
+    offloaded = get("cpu_offload_gb")
+    if isinstance(offloaded, int | float) and offloaded > 0:
+        draft.assumed.append(f"{offloaded} GiB of weights stay in host memory (--cpu-offload-gb)")
+        total = max(0, total - round(offloaded * GiB))
+    return total
 
 
 def draft_lacks(draft: Draft, *names: str) -> str:
@@ -78,13 +142,12 @@ def _forced(draft: Draft) -> str | None:
     return None
 
 
+def _text(value: Any) -> str:
+    return value if isinstance(value, str) and value else "auto"
+
+
 def _no_images(limits: Any) -> bool:
     return isinstance(limits, dict) and bool(limits) and all(v == 0 for v in limits.values())
-
-
-def _length(value: Any) -> int | None:
-    # -1 and auto ask vLLM to find the longest that fits: sized at the model's own length.
-    return value if isinstance(value, int) and value > 0 else None
 
 
 def _speculative(config: Any) -> int:
@@ -92,3 +155,7 @@ def _speculative(config: Any) -> int:
         return 0
     tokens = config.get("num_speculative_tokens")
     return tokens if isinstance(tokens, int) and tokens > 0 else 0
+
+
+def _has_own_draft(config: Any) -> bool:
+    return isinstance(config, dict) and bool(config.get("model"))

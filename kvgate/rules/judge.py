@@ -15,7 +15,7 @@ __all__ = ["SEVERITIES", "Case", "Judged", "Open", "judge"]
 SEVERITIES = ("blocks-start", "fails-later", "silently-wrong", "slower", "surprise")
 
 # Codes of findings that no record stands for: what the engine itself would say.
-GATE, LATER, POOL = "KV430", "KV431", "KV432"
+GATE, LATER, POOL, VALUE = "KV430", "KV431", "KV432", "KV434"
 _NOTES = frozenset({"KV407", "KV415", "KV417"})
 
 
@@ -68,42 +68,44 @@ def judge(plan: Plan, cases: Iterable[Case]) -> tuple[tuple[Judged, ...], tuple[
                 undecided.append(Open(case.id, lacks))
             case None:
                 pass
-    found += _own(plan, explained=any(f.severity == "blocks-start" for f in found))
+    found += _own(plan, [f.finding.message for f in found])
     found += [
         Judged(
             problem.code,
-            "blocks-start" if problem.code in REFUSED else "surprise",
+            "blocks-start" if problem.code in (*REFUSED, VALUE) else "surprise",
             problem.message,
             Finding(problem.message, (str(problem.place),), problem.hint),
         )
-        for problem in plan.deployment.problems
+        for problem in (*plan.deployment.problems, *plan.problems)
         if problem.code not in _NOTES
     ]
     found.sort(key=lambda f: SEVERITIES.index(f.severity))
     return tuple(found), tuple(undecided)
 
 
-def _own(plan: Plan, *, explained: bool) -> list[Judged]:
-    if explained:
-        return []
-    found = []
+def _own(plan: Plan, told: list[str]) -> list[Judged]:
+    """What the engine itself would say, where no record's finding quotes it already."""
+    said: list[Judged] = []
     if plan.gates is not None and plan.gates.error:
-        found.append(_blocks(GATE, "the engine finds no attention backend", plan.gates.error))
+        title = "the engine refuses the attention backend"
+        fix = plan.without_flag("--attention-backend") if plan.forced_backend else ""
+        said.append(_blocks(GATE, title, plan.gates.error, fix))
     if plan.outcome is not None and plan.outcome.error:
         message = f"{plan.outcome.error} [{plan.outcome.when}]"
-        found.append(_blocks(GATE, "SGLang refuses these settings", message))
-    if plan.gates is not None and not plan.gates.error and plan.gates.then_fails:
-        found += [
-            _blocks(LATER, "a backend is chosen, then fails", f"{f.backend}: {f.text}")
-            for f in plan.gates.then_fails
-            if f.certain
-        ]
+        said.append(_blocks(GATE, "SGLang refuses these settings", message))
+    if plan.gates is not None and not plan.gates.error:
+        texts = dict.fromkeys(f"{f.backend}: {f.text}" for f in plan.gates.then_fails if f.certain)
+        said += [_blocks(LATER, "a backend is chosen, then fails", text) for text in texts]
     pool = plan.sizing.pool if plan.sizing is not None else None
     if pool is not None and not pool.fits:
         message = pool.refusal or "one sequence of the full length does not fit"
-        found.append(_blocks(POOL, "the KV cache does not fit", message))
-    return found
+        said.append(_blocks(POOL, "the KV cache does not fit", message))
+    return [one for one in said if not any(_quotes(text, one) for text in told)]
 
 
-def _blocks(code: str, title: str, message: str) -> Judged:
-    return Judged(code, "blocks-start", title, Finding(message))
+def _quotes(text: str, own: Judged) -> bool:
+    return own.finding.message.rpartition(": ")[2][:80] in text or own.finding.message in text
+
+
+def _blocks(code: str, title: str, message: str, fix: str = "") -> Judged:
+    return Judged(code, "blocks-start", title, Finding(message, (), fix))

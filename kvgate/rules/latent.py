@@ -147,8 +147,6 @@ def sparse_mla_fp8_spelling(plan: Plan) -> Verdict:
     written = "the checkpoint's own setting" if declared else f"--kv-cache-dtype {asked}"
     fix = plan.with_flag("--kv-cache-dtype", "fp8_ds_mla")
     if plan.gates is None:
-        if between(plan, "0.12.0", "0.15.1") and plan.gpu.sm[0] in (9, 10) and asked != "bfloat16":
-            return _not_packed(plan, written, "FLASHMLA_SPARSE takes fp8_ds_mla only", fix)
         return Undecided(plan.lacks("gates") or "the gates")
     here = [
         b
