@@ -55,10 +55,15 @@ def forced_backend_refuses_head_size(plan: Plan) -> Verdict:
     if "partial multimodal" in error and max(plan.arch.head_sizes(), default=0) > 256:
         return Finding(
             f"FLASHINFER refuses the image attention of {plan.arch.id}: {error}",
-            (f"its head sizes are {sizes}", "serving text only lifts this reason"),
+            (f"its head sizes are {sizes}", *_text_only(plan)),
             fix,
         )
     return None
+
+
+def _text_only(plan: Plan) -> tuple[str, ...]:
+    # vLLM 0.27.1 is the first release read whose selector asks whether images are served at all.
+    return ("serving text only lifts this reason",) if plan.since("0.27.1") else ()
 
 
 def no_valid_attention_backend(plan: Plan) -> Verdict:
