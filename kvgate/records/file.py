@@ -9,10 +9,13 @@ from pathlib import Path
 
 from kvgate.errors import Diagnostic, Place
 
-__all__ = ["LARGEST", "UNUSABLE", "read"]
+__all__ = ["EMPTY", "LARGEST", "UNUSABLE", "read"]
 
 LARGEST = 2**20
 """Bytes; a record is a page, and a hundred times less than this."""
+
+EMPTY = "KV105"
+"""The code of a file without text."""
 
 UNUSABLE = frozenset(f"KV10{n}" for n in range(1, 8))
 """The codes of files that could not be read at all."""

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable
 from pathlib import Path
 
-from kvgate.errors import InputError, Place
+from kvgate.errors import Diagnostic, InputError, Place
+from kvgate.records import file
 from kvgate.records.atomic import locked, write_text
 
 __all__ = ["FILE", "add_ids", "read_register"]
@@ -24,13 +26,15 @@ def read_register(path: Path) -> dict[str, int]:
 
     Raises InputError where the file can't be read.
     """
-    try:
-        text = path.read_text(encoding="utf-8-sig")
-    except FileNotFoundError:
+    if not os.path.lexists(path):
         return {}
-    except (OSError, UnicodeDecodeError) as error:
-        why = getattr(error, "strerror", None) or "it is not UTF-8"
-        raise InputError(f"the register can't be read: {why}", place=Place(str(path))) from None
+    # With the bounds of a record: a link to a device has no end.
+    text = file.read(path, path.parent)
+    if isinstance(text, Diagnostic):
+        if text.code == file.EMPTY:
+            return {}
+        message = f"the register can't be read: {text.message}"
+        raise InputError(message, hint=text.hint, place=text.place)
     found: dict[str, int] = {}
     for number, line in enumerate(text.split("\n"), 1):
         name = line.partition("#")[0].strip()

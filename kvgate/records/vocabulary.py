@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from kvgate.errors import InputError, Place
+from kvgate.errors import Diagnostic, InputError, Place
+from kvgate.records import file
 
 __all__ = ["FILE", "Concept", "Vocabulary", "read_vocabulary"]
 
@@ -52,15 +53,12 @@ def read_vocabulary(path: Path) -> Vocabulary:
 
     Raises InputError where the file can't be read or isn't of that shape, with the line.
     """
+    text = file.read(path, path.parent)
+    if isinstance(text, Diagnostic):
+        message = f"the vocabulary can't be read: {text.message}"
+        raise InputError(message, hint=text.hint, place=text.place)
     try:
-        text = path.read_text(encoding="utf-8")
         data = tomllib.loads(text)
-    except OSError as error:
-        why = error.strerror or str(error)
-        raise InputError(f"the vocabulary can't be read: {why}", place=Place(str(path))) from None
-    except UnicodeDecodeError:
-        hint = "save it as UTF-8"
-        raise InputError("the vocabulary is not UTF-8", hint=hint, place=Place(str(path))) from None
     except tomllib.TOMLDecodeError as error:
         at = _POSITION.search(str(error))
         place = Place(str(path), *(int(n) for n in at.groups())) if at else Place(str(path))
