@@ -38,7 +38,6 @@ check: $(READY)  ## format, lint, types
 	@$(BIN)/ruff format --check .
 	@$(BIN)/ruff check .
 	@$(BIN)/mypy
-	@cd scripts && ../$(BIN)/mypy --config-file ../pyproject.toml .
 
 unit: $(READY)   ## unit and property tests
 	@$(BIN)/pytest -n auto

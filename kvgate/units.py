@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import re
-from fractions import Fraction
+from typing import TYPE_CHECKING
 
 from kvgate.errors import InputError
+
+if TYPE_CHECKING:
+    from fractions import Fraction
 
 __all__ = [
     "GB",
@@ -66,7 +69,7 @@ def parse_bytes(text: str) -> int:
     number, unit = match.groups()
     if unit and unit not in _BYTES:
         raise InputError(f"unknown unit {unit!r} in {text!r}", hint=f"known: {', '.join(_BYTES)}")
-    value = Fraction(re.sub("[_,]", "", number)) * _BYTES[unit or "B"]
+    value = _exactly(number) * _BYTES[unit or "B"]
     if value.denominator != 1:
         raise InputError(f"{text!r} is not a whole number of bytes")
     return int(value)
@@ -84,7 +87,14 @@ def parse_count(text: str) -> int:
     number, unit = match.groups() if match else ("", "?")
     if unit not in _COUNT:
         raise InputError(f"{text!r} is not a whole number", hint="write 131072, 128k or 128K")
-    value = Fraction(re.sub("[_,]", "", number)) * _COUNT[unit]
+    value = _exactly(number) * _COUNT[unit]
     if value.denominator != 1:
         raise InputError(f"{text!r} is not a whole number")
     return int(value)
+
+
+def _exactly(number: str) -> Fraction:
+    # Imported where a text is read: most commands read none, and it takes a while.
+    from fractions import Fraction
+
+    return Fraction(re.sub("[_,]", "", number))

@@ -16,7 +16,9 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from generated_records import write
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+from scripts.generated_records import write
 
 ROOT = Path(__file__).resolve().parents[1]
 BIN = Path(sys.executable).parent
@@ -29,7 +31,8 @@ def seconds(command: Sequence[str], *, cwd: Path = ROOT, ok: Sequence[int] = (0,
     done = subprocess.run(command, cwd=cwd, capture_output=True, text=True, check=False)
     spent = time.perf_counter() - start
     if done.returncode not in ok:
-        sys.exit(f"{' '.join(command)} ended with {done.returncode}:\n{done.stderr[-2000:]}")
+        said = done.stderr[-2000:]
+        sys.exit(f"{' '.join(command)} ended with {done.returncode}:\n{said}")
     return spent
 
 
@@ -63,7 +66,8 @@ def processes() -> None:
         "kvgate size MODEL": [KVGATE, "size", "Qwen/Qwen3-Next-80B-A3B-Instruct"],
         "kvgate show ID": [KVGATE, "show", "flashinfer-rejects-large-head-dim"],
         "kvgate backends MODEL": [
-            KVGATE, "backends", "google/gemma-4-31B-it", "--gpu", "H100", "--engine", "vllm==0.33.0",
+            KVGATE, "backends", "google/gemma-4-31B-it", "--gpu", "H100",
+            "--engine", "vllm==0.33.0",
         ],
         "kvgate check COMMAND": [
             KVGATE, "check", "vllm serve Qwen/Qwen3-8B --kv-cache-dtype fp8", "--gpu", "H100",

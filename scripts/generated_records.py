@@ -45,7 +45,8 @@ A layer keeps {kib}.0 KiB/token[^bytes], as in [[generated-{b}]] and [[generated
 
 ## Workaround
 
-Read [[generated-{d}]] first, then [[generated-{e}#root-cause]]. It takes {share} %[^share] and {sum} B[^sum].
+Read [[generated-{d}]] first, then [[generated-{e}#root-cause]]. It takes {share} %[^share] of it
+and {sum} B[^sum].
 
 ## Notes
 
@@ -62,6 +63,7 @@ Nothing else. {prose}
 {sum}
 ```
 """
+_LINKS = {"a": 1, "b": 7, "c": 31, "d": 57, "e": 90}
 _SEVERITIES = ("blocks-start", "fails-later", "silently-wrong", "slower", "surprise")
 _PROSE = "A sentence of ordinary length that says what an engineer reads on such a page. " * 12
 

@@ -48,7 +48,7 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--check", type=int, metavar="N", help="compare N random configurations")
     parser.add_argument("--golden", type=Path, help="with --check: keep rows and answers in FOLDER")
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--devices", default=",".join(DEVICES))
+    parser.add_argument("--devices", default=",".join(DEVICES), help="gfx942 is one, too")
     options = parser.parse_args(arguments)
     options.cache.mkdir(parents=True, exist_ok=True)
     python = options.python or environment(options.cache)
@@ -65,7 +65,7 @@ def main(arguments: list[str]) -> int:
 
             rows = random_rows(version, options.check, options.seed, options.devices.split(","))
             jobs = [
-                {"task": "rows", "source": str(source), "sm": sm, "rows": asked}
+                {"task": "rows", "source": str(source), "sm": sm, "aiter": "found", "rows": asked}
                 for sm, asked in rows.items()
             ]
             told = dict(zip(rows, ask(python, jobs), strict=True))
@@ -137,11 +137,21 @@ def read_rocm(version: str, source: Path, python: Path) -> None:
         for arch, kernels in keys
     ]
     answers = dict(zip(keys, ask(python, jobs), strict=True))
-    folder = CATALOGUE.with_name("vllm-rocm")
+    folder = CATALOGUE / "rocm"
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / f"{version}.json"
     write(rocm_entry(version, answers, asked_with(python)), path)
     print(f"{version}: {path.stat().st_size:,} bytes in {folder.name}/{path.name}", flush=True)
+    keep_digests()
+
+
+def keep_digests() -> None:
+    """Write the digest of every entry, for the tests."""
+    digests = {
+        entry.relative_to(CATALOGUE).as_posix(): sha256(entry.read_bytes()).hexdigest()
+        for entry in sorted(CATALOGUE.rglob("*.json"))
+    }
+    DIGESTS.write_text(json.dumps(digests, indent=1) + "\n", encoding="utf-8")
 
 
 def asked_with(python: Path) -> dict[str, str]:
@@ -162,11 +172,7 @@ def read(version: str, source: Path, python: Path, devices: list[str]) -> None:
     path = CATALOGUE / f"{version}.json"
     write(entry(version, dict(zip(devices, answers, strict=True)), flags, asked_with(python)), path)
     print(f"{version}: {path.stat().st_size:,} bytes in {path.name}", flush=True)
-    digests = {
-        entry.stem: sha256(entry.read_bytes()).hexdigest()
-        for entry in sorted(CATALOGUE.glob("*.json"))
-    }
-    DIGESTS.write_text(json.dumps(digests, indent=1) + "\n", encoding="utf-8")
+    keep_digests()
 
 
 if __name__ == "__main__":

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-__all__ = ["ALIASES", "MOST_LAYERS", "Config", "show"]
+__all__ = ["ALIASES", "MOST_LAYERS", "Config", "quoted", "show"]
 
 MOST_LAYERS = 10_000
 _MOST = 2**40
@@ -68,8 +68,11 @@ class Config:
         self._said: dict[str, str] = {}
 
     def problem(self, message: str) -> None:
-        """Record a problem (once)."""
-        if message not in self.problems:
+        """Record a problem, once; what is wrong with a key's value says more than its absence."""
+        key = message.removesuffix(" is missing")
+        known = key != message and any(one.startswith((f"{key} ", f"{key}[", f"{key}="))
+                                       for one in self.problems)  # fmt: skip
+        if message not in self.problems and not known:
             self.problems.append(message)
 
     def name(self, key: str) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from kvgate.architecture.config import Config
+from kvgate.architecture.config import Config, quoted
 from kvgate.architecture.family import Family
 from kvgate.architecture.quantization import quantization
 from kvgate.architecture.wrappers import Inside
@@ -21,6 +21,8 @@ _MODALITIES = (
     "vision_config", "audio_config", "vit_config", "visual", "vision_tower", "mm_vision_tower",
     "thinker_config", "vision_n_layers", "embd_layer", "audio_encoder_config", "encoder_config",
 )  # fmt: skip
+_SECTIONS = ("quantization_config", "compression_config")
+_ROTARY = ("rope_scaling", "rope_parameters")
 _MM_PREFIX = frozenset({"bagel", "gemma3", "molmo2", "moondream3", "paligemma"})
 
 
@@ -47,6 +49,13 @@ def facts(
     """Keyword arguments of `Architecture` that are no layers."""
     top = Config(whole, problems=text.problems)
     named = top.items("architectures") or []
+    for config, keys in ((top, _SECTIONS), (text, _ROTARY)):
+        for key in keys:
+            value = config.data.get(key)
+            if value is not None and not isinstance(value, Mapping):
+                config.problem(f"{config.name(key)} must be an object, not {quoted(value)}")
+            elif key == "quantization_config" and value:
+                Config(value, path=f"{key}.", problems=text.problems).text("quant_method")
     return {
         "architectures": tuple(name for name in named if isinstance(name, str)),
         "hidden_size": text.need("hidden_size", most=2**24),

@@ -19,7 +19,7 @@ def read_json(text: str, *, path: str) -> dict[str, Any]:
     try:
         value = json.loads(text)
     except json.JSONDecodeError as error:
-        cut = error.pos >= len(text.rstrip())
+        cut = error.pos >= len(text.rstrip()) or error.msg.startswith("Unterminated string")
         raise InputError(
             f"is not JSON: {'it ends in the middle' if cut else error.msg}",
             hint="download it again" if cut else "",

@@ -1,8 +1,8 @@
-"""Gates: which attention backends take a model on a GPU, which one the engine picks, and what refuses.
+"""Gates: which attention backends take a model on a GPU, which the engine picks, what it refuses.
 
 `backends` answers for a model, `head_sizes` and `matrix` for pages, `answer` for rows of programs,
-`compare` for two versions, `preferred_block_size` for sizing. Engines are told apart by name; vLLM's
-and SGLang's releases are asked in the words of their own code.
+`compare` for two versions, `preferred_block_size` for sizing. Engines are told apart by name;
+vLLM's and SGLang's releases are asked in the words of their own code.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "BackendVerdict", "Failure", "Group", "Query", "Report", "answer", "backends", "compare",
-    "head_sizes", "matrix", "preferred_block_size",
+    "head_sizes", "matrix", "preferred_block_size", "stored_kv_dtype",
 ]  # fmt: skip
 
 STANDARD_HEADS = (
@@ -32,7 +32,7 @@ STANDARD_HEADS = (
 
 
 def backends(
-    model: Architecture,
+    model: str | Architecture,
     *,
     gpu: str | Gpu,
     engine: str,
@@ -58,6 +58,7 @@ def backends(
     Raises InputError for unknown GPUs, engines, versions, backends and dtypes, and where what such
     a device does is unknown.
     """
+    model = _architecture(model)
     found = release(engine)
     device = find_gpu(gpu) if isinstance(gpu, str) else gpu
     options: dict[str, Any] = {
@@ -65,10 +66,7 @@ def backends(
         "tp": tp, "dcp": dcp, "pcp": pcp, "text_only": text_only, **more,
     }  # fmt: skip
     if found.engine == "sglang":
-        from kvgate.attention import sglang
-
-        report: Report = sglang.ask(found, device, model, **options)  # type: ignore[attr-defined]
-        return report
+        return _sglang(model, device, engine, options)
     _needs_vllm(found)
     from kvgate.attention.vllm.model import Options, ask
 
@@ -79,6 +77,17 @@ def backends(
     return ask(found, device, model, chosen)
 
 
+def _sglang(model: Architecture, device: Gpu, engine: str, options: Mapping[str, Any]) -> Report:
+    """SGLang's answer; what it has no word for is refused rather than left out."""
+    from kvgate.attention.sglang.report import report
+
+    vllm_only = {"dcp": 1, "pcp": 1, "text_only": False}
+    for name, default in vllm_only.items():
+        if options[name] != default:
+            raise InputError(f"{name} is a setting of vLLM's, not of SGLang's")
+    return report(model, device, engine, **{n: v for n, v in options.items() if n not in vllm_only})
+
+
 def _needs_vllm(found: Release) -> None:
     if found.engine != "vllm":
         raise InputError(
@@ -86,9 +95,7 @@ def _needs_vllm(found: Release) -> None:
         )
 
 
-def head_sizes(
-    backend: str, *, engine: str, gpu: str | Gpu | None = None
-) -> frozenset[int]:
+def head_sizes(backend: str, *, engine: str, gpu: str | Gpu | None = None) -> frozenset[int]:
     """The head sizes a backend takes, among those models have (16 to 1024).
 
     Without ``gpu``: the sizes it takes on some device that it takes at all. Raises InputError for
@@ -128,7 +135,7 @@ def preferred_block_size(
     """The block size a backend turns the default of 16 into when the user set none.
 
     Further arguments are fields of `Query` (``head_size``, ``kv_cache_dtype``, ``mla`` …). None for
-    releases before 0.18, whose platform code sets it.
+    releases before 0.18, whose platform sets it (`kvgate.attention.vllm.platform`).
     """
     found = release(engine)
     _needs_vllm(found)
@@ -137,6 +144,20 @@ def preferred_block_size(
 
     place, asked = device(found, sm), Query(sm=sm, **{"head_size": 128, **query})
     return preferred_block(place, place.backend(backend.upper(), asked), asked)
+
+
+def stored_kv_dtype(backend: str, kv_cache_dtype: str, *, engine: str) -> str:
+    """The KV dtype a layer stores once this backend is chosen: sparse MLA rewrites some.
+
+    >>> stored_kv_dtype("FLASHMLA_SPARSE", "fp8", engine="vllm==0.33.0")
+    'fp8_ds_mla'
+    """
+    found = release(engine)
+    _needs_vllm(found)
+    from kvgate.attention.vllm.hooks import stored_as
+    from kvgate.attention.vllm.release import device
+
+    return stored_as(device(found, (9, 0)), backend.upper(), kv_cache_dtype)
 
 
 def matrix(
@@ -151,6 +172,7 @@ def matrix(
 
     A choice that the selector takes and start-up refuses ends in ``!``. ``kind`` is ``dense``,
     ``mla`` (DeepSeek V3's widths) or ``sparse`` (V3.2's, with its 2048 chosen tokens).
+    Raises InputError for an unknown release, and for an engine other than vLLM.
     """
     found = release(engine)
     _needs_vllm(found)
@@ -182,7 +204,7 @@ def answer(row: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def compare(
-    model: Architecture, *, gpu: str | Gpu, engine: str, other: str, **options: Any
+    model: str | Architecture, *, gpu: str | Gpu, engine: str, other: str, **options: Any
 ) -> list[str]:
     """What changes from ``other`` to ``engine`` for one deployment, one sentence each.
 
@@ -194,3 +216,11 @@ def compare(
         backends(model, gpu=gpu, engine=other, **options),
         backends(model, gpu=gpu, engine=engine, **options),
     )
+
+
+def _architecture(model: str | Architecture) -> Architecture:
+    if not isinstance(model, str):
+        return model
+    from kvgate.architecture.released import model as released
+
+    return released(model)

@@ -21,7 +21,7 @@ _NUMBERS = (
     "head_size", "block_size", "num_heads", "num_kv_heads", "head_size_v", "kv_lora_rank",
     "qk_rope_head_dim", "qk_nope_head_dim", "v_head_dim", "index_topk", "flash_attn_version",
 )  # fmt: skip
-_TEXTS = ("v", "engine", "sm", "gpu", "kv", "dtype", "attn_type", "forced", "trtllm")
+_TEXTS = ("v", "engine", "sm", "gpu", "kv", "dtype", "attn_type", "forced", "trtllm", "aiter")
 _ANSWERS = (
     "valid", "auto", "invalid", "forced_ok_extra", "fa", "selected", "error", "error_text",
     "impl_init", "then_fails", "warning", "note",
@@ -30,7 +30,12 @@ FIELDS = (*_TEXTS, *_NUMBERS, *_BOOLEANS, "dcp", "pcp")
 
 _DTYPES = ("bfloat16", "float16", "float32")
 _ATTENTION = ("decoder", "encoder", "encoder_only", "encoder_decoder")
-_TRTLLM = ("auto", "no-cubins", "off")
+_WORDS = (
+    ("dtype", _DTYPES),
+    ("attn_type", _ATTENTION),
+    ("trtllm", ("auto", "no-cubins", "off")),
+    ("aiter", ("none", "found", "on")),
+)
 
 
 def answer(row: Mapping[str, Any]) -> dict[str, Any]:
@@ -53,14 +58,16 @@ def answer(row: Mapping[str, Any]) -> dict[str, Any]:
     if found.engine != "vllm":
         raise InputError(f"rows are answered for vllm, not for {found.engine}")
     query = query_of(row)
-    place = device(found, query.sm)
+    place = device(found, query.sm, query.arch)
     if query.kv_cache_dtype not in place.kv_cache_dtypes:
         raise InputError(
             f"vllm {place.name} has no KV cache dtype {query.kv_cache_dtype!r}",
             hint=nearest(query.kv_cache_dtype, place.kv_cache_dtypes),
         )
     out = {name: value for name, value in row.items() if name not in _ANSWERS}
-    out.update(_forced(place, query, str(row["forced"])) if row.get("forced") else _all(place, query))
+    out.update(
+        _forced(place, query, str(row["forced"])) if row.get("forced") else _all(place, query)
+    )
     if found.note:
         out["note"] = found.note
     return out
@@ -110,40 +117,48 @@ def _forced(place: Any, query: Query, forced: str) -> dict[str, Any]:
 
 
 @lru_cache(maxsize=4096)
-def _sm(name: str, device: str) -> tuple[tuple[int, int], str]:
+def _sm(name: str, device: str) -> tuple[tuple[int, int], str, str]:
+    from kvgate.attention.vllm.rocm import CAPABILITY
+
     if not name and not device:
         raise InputError("the row says no device", hint='write "sm": "9.0" or "gpu": "H100"')
     if device:
         known = gpu(device)
-        if known.sm is None:
-            raise InputError(f"{known.name} is no CUDA device", hint="rows are answered for CUDA")
+        if known.sm is None and known.arch not in CAPABILITY:
+            raise InputError(f"what vllm does on {known.name} ({known.arch}) is unknown")
         if name and name != known.capability:
             raise InputError(f"{known.name} has compute capability {known.capability}, not {name}")
-        return known.sm, f"NVIDIA {known.name}" if known.vendor == "NVIDIA" else known.name
+        arch = "" if known.sm else known.arch
+        return known.sm or CAPABILITY[arch], arch, f"{known.vendor.upper()} {known.name}"
+    if name in CAPABILITY:
+        return CAPABILITY[name], name, ""
     major, dot, minor = name.partition(".")
     if not (dot and major.isdigit() and minor.isdigit()):
         raise InputError(f"{name!r} is no compute capability", hint='write "9.0"')
-    return (int(major), int(minor)), ""
+    return (int(major), int(minor)), "", ""
 
 
 def query_of(row: Mapping[str, Any]) -> Query:
     """The query a row stands for. Raises InputError for values that are not of the field's kind."""
-    wrong: list[str] = []
-    for name in _BOOLEANS:
-        if not isinstance(row.get(name, False), bool):
-            wrong.append(f"{name} is true or false, not {row[name]!r}")
+    wrong = [
+        f"{name} is true or false, not {row[name]!r}"
+        for name in _BOOLEANS
+        if not isinstance(row.get(name, False), bool)
+    ]
     for name in _NUMBERS:
         value = row.get(name)
-        if value is not None and (isinstance(value, bool) or not isinstance(value, int) or value < 0):
+        if value is not None and (
+            isinstance(value, bool) or not isinstance(value, int) or value < 0
+        ):
             wrong.append(f"{name} is a whole number, not {value!r}")
     if row.get("head_size") is None:
         wrong.append("head_size is missing")
-    for name, known in (("dtype", _DTYPES), ("attn_type", _ATTENTION), ("trtllm", _TRTLLM)):
+    for name, known in _WORDS:
         if row.get(name) is not None and row[name] not in known:
             wrong.append(f"unknown {name} {row[name]!r}, {nearest(str(row[name]), known)}")
     if wrong:
         raise InputError("; ".join(wrong))
-    sm, device = _sm(str(row.get("sm") or ""), str(row.get("gpu") or ""))
+    sm, arch, device = _sm(str(row.get("sm") or ""), str(row.get("gpu") or ""))
     size, mla = row["head_size"], row.get("mla", False)
     rank, rope, nope, v = mla_widths(size) if mla else (0, 0, 0, 0)
     heads = row.get("num_heads") or 32
@@ -181,6 +196,8 @@ def query_of(row: Mapping[str, Any]) -> Query:
         flash_attn_version=row.get("flash_attn_version"),
         trtllm=row.get("trtllm") or "auto",
         device=device,
+        arch=arch,
+        aiter=row.get("aiter") or "found",
     )
 
 

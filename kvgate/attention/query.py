@@ -29,6 +29,8 @@ class Query:
     ``no-cubins`` (their binaries cannot be fetched) or ``off`` (switched off by the user).
     ``model_head_size`` and ``run_kv_cache_dtype`` are the model's and the run's where a layer
     differs from them: kernel block sizes look at those. The MLA widths are zero for other layers.
+    ``arch`` is an AMD device's gfx name (``sm`` is then what vLLM's platform derives from it), and
+    ``aiter`` whether AMD's kernel package is installed (``found``) and switched on (``on``).
     """
 
     sm: tuple[int, int]
@@ -65,13 +67,15 @@ class Query:
     model_head_size: int | None = None
     run_kv_cache_dtype: str | None = None
     device: str = ""
+    arch: str = ""
+    aiter: Literal["none", "found", "on"] = "found"
 
     @property
     def capability(self) -> str:
-        """``9.0``."""
-        return f"{self.sm[0]}.{self.sm[1]}"
+        """``9.0`` for CUDA, ``gfx942`` for ROCm."""
+        return self.arch or f"{self.sm[0]}.{self.sm[1]}"
 
     @property
     def device_name(self) -> str:
         """The GPU's name; a made-up one where the query names none."""
-        return self.device or f"FakeSM{self.sm[0]}{self.sm[1]}"
+        return self.device or f"Fake{self.arch or f'SM{self.sm[0]}{self.sm[1]}'}"

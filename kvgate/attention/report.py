@@ -1,4 +1,4 @@
-"""What backend selection says of a whole model: one answer per group of layers, and the sum of them."""
+"""What backend selection says of a model: an answer per group of layers, and their sum."""
 
 from __future__ import annotations
 
@@ -39,8 +39,8 @@ class Group:
 
     ``selected`` is the backend, None where ``error`` says why there is none. ``head_size`` is None
     for state layers, which no gate asks. ``kv_cache_dtype`` is what the layers store once the
-    backend is chosen, ``flash_attention`` FLASH_ATTN's version, ``block_size`` what the backend
-    makes of a block size nobody set (None where the release leaves that to the platform).
+    backend is chosen, ``flash_attention`` FLASH_ATTN's version, ``block_size`` what the
+    layers run with: the user's, or what the backend or the platform makes of it.
     """
 
     layers: tuple[int, ...]
@@ -73,7 +73,7 @@ class Report:
 
     @property
     def selected(self) -> str | None:
-        """The backend of the attention layers; several joined by " + ", in layer order; None on error."""
+        """The attention layers' backend, several joined by " + " in layer order; None on error."""
         if self.error is not None:
             return None
         names = [g.selected for g in self.groups if g.head_size is not None and g.selected]

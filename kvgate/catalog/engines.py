@@ -8,11 +8,11 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass
 from functools import cache
-from importlib.resources import files
 from typing import Any
 
 from packaging.version import InvalidVersion, Version
 
+from kvgate.catalog.resource import read
 from kvgate.errors import InputError, nearest
 
 __all__ = ["ENGINES", "Release", "release", "releases"]
@@ -57,6 +57,9 @@ def releases(engine: str) -> tuple[Version, ...]:
     """
     if engine not in ENGINES:
         raise InputError(f"unknown engine {engine!r}", hint=nearest(engine, ENGINES))
+    # Imported here, where a folder is listed: it takes longer than reading a file.
+    from importlib.resources import files
+
     folder = files("kvgate.catalog") / "engines" / engine
     if not folder.is_dir():
         return ()
@@ -118,6 +121,5 @@ def release(spec: str) -> Release:
 
 @cache
 def _entry(engine: str, version: str) -> dict[str, Any]:
-    path = files("kvgate.catalog") / "engines" / engine / f"{version}.json"
-    entry: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    entry: dict[str, Any] = json.loads(read("engines", engine, f"{version}.json"))
     return entry

@@ -9,9 +9,9 @@ from __future__ import annotations
 import tomllib
 from dataclasses import dataclass
 from functools import cache
-from importlib.resources import files
 from typing import Any, Literal
 
+from kvgate.catalog.resource import read
 from kvgate.errors import InputError, nearest
 
 __all__ = ["KvFormat", "Part", "Writer", "formats_of", "kv_format", "kv_formats"]
@@ -161,8 +161,7 @@ def formats_of(record_bytes: int) -> tuple[KvFormat, ...]:
 
 @cache
 def _file() -> dict[str, Any]:
-    text = (files("kvgate.catalog") / "kv_formats.toml").read_text(encoding="utf-8")
-    return tomllib.loads(text)
+    return tomllib.loads(read("kv_formats.toml"))
 
 
 @cache

@@ -6,9 +6,9 @@ import re
 import tomllib
 from dataclasses import dataclass
 from functools import cache
-from importlib.resources import files
 from typing import Any
 
+from kvgate.catalog.resource import read
 from kvgate.errors import InputError, nearest
 from kvgate.units import MiB
 
@@ -81,8 +81,7 @@ def _fold(name: str) -> str:
 
 @cache
 def _file() -> dict[str, Any]:
-    text = (files("kvgate.catalog") / "gpus.toml").read_text(encoding="utf-8")
-    return tomllib.loads(text)
+    return tomllib.loads(read("gpus.toml"))
 
 
 @cache

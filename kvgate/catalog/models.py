@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import json
 from functools import cache
-from importlib.resources import files
 from typing import Any
 
+from kvgate.catalog.resource import read
 from kvgate.errors import InputError, nearest
 
 __all__ = ["entry", "find", "models"]
@@ -42,15 +42,13 @@ def find(name: str) -> str:
 @cache
 def entry(model: str) -> dict[str, Any]:
     """The entry of one id (as `models` spells it), as the script wrote it."""
-    path = files("kvgate.catalog") / "models" / f"{model.replace('/', '--')}.json"
-    found: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    found: dict[str, Any] = json.loads(read("models", f"{model.replace('/', '--')}.json"))
     return found
 
 
 @cache
 def _index() -> dict[str, list[str]]:
-    path = files("kvgate.catalog") / "models" / "index.json"
-    index: dict[str, list[str]] = json.loads(path.read_text(encoding="utf-8"))["models"]
+    index: dict[str, list[str]] = json.loads(read("models", "index.json"))["models"]
     return index
 
 

@@ -21,10 +21,12 @@ _MOST = 1 << 24
 
 @dataclass(frozen=True, slots=True)
 class Rank:
-    """One pipeline stage's smallest rank: its layers, the bytes of a block there, its memory."""
+    """One pipeline stage's smallest rank: its layers, the bytes of a block there and as the check
+    counts them, and its memory."""
 
     stage: range
     per_block: int
+    asked: int
     memory: int
 
 
@@ -45,7 +47,7 @@ class Admission:
             # The stage's own layers, each with its own page, before any grouping.
             held = (page for index, page in self.layers if index in rank.stage)
             return sum(page.blocks(demand) * page.bytes_ for page in held)
-        per_block = rank.per_block
+        per_block = rank.asked
         if not self.rules.needs_by_stage:
             per_block = max(group.bytes_ for group in self.groups)
         # Groups without a layer on this stage count too: their blocks come from the same pool.

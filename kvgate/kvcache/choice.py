@@ -31,6 +31,7 @@ _SGLANG_NAMES = (
 )  # fmt: skip
 _LLAMA_NAMES = ("f32", "f16", "bf16", "q8_0", "q4_0", "q4_1", "iq4_nl", "q5_0", "q5_1")
 _TRTLLM_NAMES = ("auto", "fp8", "nvfp4", "bf16", "bfloat16", "fp16", "float16")
+_PLAIN = {"bf16": "bfloat16", "fp16": "float16", "fp32": "float32"}
 _CACHED = (Attention, MLA, CompressedAttention)
 _DTYPES = {
     "float16": "float16", "half": "float16", "fp16": "float16",
@@ -54,6 +55,11 @@ class KvChoice:
     window: KvFormat | None = None
     indexer: KvFormat | None = None
     assumed: tuple[str, ...] = ()
+
+    @property
+    def dtype(self) -> str:
+        """The dtype by name, where ``flag`` may still say ``auto``."""
+        return _PLAIN.get(self.format.name, self.flag)
 
 
 def model_dtype(arch: Architecture, engine: str, dtype: str = "auto") -> tuple[str, str]:
@@ -181,9 +187,9 @@ def _vllm_auto(
     if said is not None and said.kv_cache is not None:
         key = said.kv_cache_key or "the checkpoint's KV scheme"
         modelopt = said.method.startswith("modelopt")
-        # compressed-tensors schemes have been read since 0.14, ModelOpt's since 0.15.
-        since = Version("0.15") if modelopt else Version("0.14")
-        if version is not None and version.release < since.release:
+        # ModelOpt's are read since 0.14 (its nvfp4 since 0.20), compressed-tensors' since 0.15.
+        since = (0, 20) if said.kv_cache == "nvfp4" else (0, 14) if modelopt else (0, 15)
+        if version is not None and version.release < since:
             return "auto", f"auto; vLLM {version} does not read {key}"
         if modelopt or said.method == "compressed-tensors":
             known = {"fp8": "fp8", "fp8_e4m3": "fp8", "nvfp4": "nvfp4"}

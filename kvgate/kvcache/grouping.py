@@ -6,6 +6,7 @@ Source: vllm v1/core/kv_cache_utils.py, from 0.29 on v1/core/kv_cache_planning.p
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from math import lcm
@@ -15,7 +16,7 @@ from kvgate.kvcache.packing import pack, pack_tuples
 from kvgate.kvcache.page import Demand, Page
 from kvgate.kvcache.vllm_rules import VllmRules
 
-__all__ = ["Group", "LayerPage", "group_layers"]
+__all__ = ["Group", "LayerPage", "asked_bytes", "block_bytes", "group_layers"]
 
 LayerPage = tuple[int, Page]
 
@@ -75,7 +76,7 @@ def group_layers(
     if _alike(pages):
         return (Group.of(layers),)
     if any(page.kind == "sliding_mla" for page in pages):
-        packed = pack(layers) if rules.packs else pack_tuples(layers)
+        packed = pack(layers) if rules.packs else pack_tuples(layers, padded=rules.pads_windows)
         return tuple(Group.of(part) for part in packed)
     try:
         layers = _one_page_size(layers, rules)
@@ -88,6 +89,37 @@ def group_layers(
             raise
         return (Group.of(promoted),)
     return _split(layers, rules)
+
+
+def block_bytes(groups: Sequence[Group], rules: VllmRules) -> int:
+    """Bytes of one block of the pool that these groups share, on one rank."""
+    if not groups:
+        return 0
+    if rules.mixed_blocks == "widest" or not _mixes(groups):
+        return max(group.bytes_ for group in groups)
+    if rules.mixed_blocks == "tuples":
+        return _tuple_bytes(groups)
+    held = [Counter(page.bytes_ for _, page in group.layers) for group in groups]
+    most = {size: max(count[size] for count in held) for size in set().union(*held)}
+    return sum(size * count for size, count in most.items())
+
+
+def asked_bytes(groups: Sequence[Group], rules: VllmRules) -> int:
+    """Bytes of one block as the start-up check counts them: of mixed pages, it went on counting
+    whole tuples until it set a block aside."""
+    if groups and not rules.null_block and _mixes(groups):
+        return _tuple_bytes(groups)
+    return block_bytes(groups, rules)
+
+
+def _mixes(groups: Sequence[Group]) -> bool:
+    return any(page.kind == "sliding_mla" for group in groups for page in group.pages)
+
+
+def _tuple_bytes(groups: Sequence[Group]) -> int:
+    """One page of each size of the first group (the full layers) is a tuple."""
+    held = [Counter(page.bytes_ for _, page in group.layers) for group in groups]
+    return sum(held[0]) * max(max(count.values()) for count in held)
 
 
 def _identity(page: Page) -> tuple[object, ...]:

@@ -16,29 +16,28 @@ __all__ = ["pack", "pack_tuples"]
 Layers = list[tuple[int, Page]]
 
 
-def pack_tuples(layers: Layers) -> list[Layers]:
+def pack_tuples(layers: Layers, *, padded: bool) -> list[Layers]:
     """The groups up to 0.28: full layers first, then windows split to as many layer tuples.
 
-    Pages of windowed layers are padded to the next larger page of the full layers, so that every
-    group's block is a whole number of tuples; tuples a group does not fill are padding.
+    Up to 0.26 pages of windowed layers are ``padded`` to the next larger page of the full layers.
     """
     full = [entry for entry in layers if entry[1].grows]
     windows: dict[tuple[int, int | None], Layers] = {}
     for entry in layers:
         if not entry[1].grows:
             windows.setdefault((entry[1].block_size, entry[1].window), []).append(entry)
-    sizes = sorted({page.bytes_ for _, page in full})
+    sizes = sorted({page.bytes_ for _, page in full}) if padded else []
     parts = [full, *([(i, _padded(page, sizes)) for i, page in b] for b in windows.values())]
     tuples = [_most_alike(part) for part in parts]
     per_group = _approximate_gcd(tuples, tuples[0])
-    groups: list[Layers] = [_filled(full, per_group, sizes)]
+    groups: list[Layers] = [full]
     for part, count in zip(parts[1:], tuples[1:], strict=True):
         by_size = _by_size(part)
         pattern = list(zip(*by_size.values(), strict=True))
         number = -(-count // per_group)
-        for i in range(number):
-            held = [entry for repeat in pattern[i::number] for entry in repeat]
-            groups.append(_filled(held, per_group, sizes))
+        groups.extend(
+            [entry for repeat in pattern[i::number] for entry in repeat] for i in range(number)
+        )
     return groups
 
 
@@ -119,16 +118,6 @@ def _widest(by_size: dict[int, Layers], number: int) -> int:
 def _padded(page: Page, sizes: list[int]) -> Page:
     larger = min((size for size in sizes if size >= page.bytes_), default=page.bytes_)
     return page if larger == page.bytes_ else replace(page, padded=larger)
-
-
-def _filled(layers: Layers, tuples: int, sizes: list[int]) -> Layers:
-    """The group with padding layers (index -1), so that it has ``tuples`` pages of every size."""
-    held = Counter(page.bytes_ for _, page in layers)
-    padding: Layers = []
-    for size in sizes:
-        filler = replace(layers[0][1], unpadded=size, padded=None)
-        padding += [(-1, filler)] * max(0, tuples - held[size])
-    return layers + padding
 
 
 def _approximate_gcd(values: list[int], least: int) -> int:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from kvgate.kvcache.admission import Admission, Rank
-from kvgate.kvcache.grouping import Group, group_layers
+from kvgate.kvcache.grouping import Group, asked_bytes, block_bytes, group_layers
 from kvgate.kvcache.page import Demand
 from kvgate.kvcache.stages import pipeline_stages
 from kvgate.kvcache.vllm_pages import PagePlan
@@ -62,7 +62,7 @@ def vllm_pool(
         groups if len(memory) == 1 else tuple(g for g in (x.on_stage(s) for x in groups) if g)
         for s in stages
     ]
-    sizes = [max((group.bytes_ for group in part), default=0) for part in held]
+    sizes = [block_bytes(part, rules) for part in held]
     if len(groups) == 1 and len(groups[0].pages) > 1 and not rules.needs_by_stage:
         # Before, a group of unequal pages was as large on every stage as in the whole model.
         sizes = [groups[0].bytes_ for _ in held]
@@ -79,7 +79,7 @@ def vllm_pool(
     check = Admission(
         groups=groups,
         stages=tuple(
-            Rank(stage, size, m)
+            Rank(stage, size, asked_bytes(part, rules), m)
             for stage, part, size, m in zip(stages, held, sizes, memory, strict=True)
             if part
         ),
@@ -98,7 +98,7 @@ def _blocks_asked(groups: tuple[Group, ...], blocks: tuple[int, ...], rules: Vll
     if rules.sums_group_blocks:
         return sum(blocks)
     # Before, the groups' bytes were added up and divided by the first group's page.
-    sizes = [sum(page.bytes_ for i, page in group.layers if i >= 0) for group in groups]
+    sizes = [sum(page.bytes_ for _, page in group.layers) for group in groups]
     if len({group.page.bytes_ for group in groups}) == 1 and all(
         page.bytes_ == group.page.bytes_ for group in groups for _, page in group.layers
     ):
@@ -151,4 +151,3 @@ def _without_cache(memory: int, demand: Demand) -> VllmPool:
         blocks_per_request=(), tokens=0, concurrency=0.0, needed=0, longest=demand.max_model_len,
         refusal=None, lines=("the model keeps nothing between tokens",),
     )  # fmt: skip
-

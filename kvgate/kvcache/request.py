@@ -84,6 +84,10 @@ def engine_version(spec: str | None) -> tuple[str, Version, str]:
         version = Version(text)
     except InvalidVersion:
         raise InputError(f"{text!r} is not a version", hint=f"write {name}=={newest}") from None
-    if newest != Version("0") and version.release > newest.release:
+    if newest == Version("0") or version.release == newest.release:
+        return name, version, ""
+    if version.release > newest.release:
         return name, version, f"{name} {version} is newer than the rules known, those of {newest}"
+    if name == "sglang":
+        return name, version, f"{name} {version} is sized by the rules of {newest}"
     return name, version, ""

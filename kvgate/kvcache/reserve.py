@@ -17,7 +17,7 @@ v1/sample/ops/topk_topp_sampler.py).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from kvgate.architecture.layers import NoCache
 from kvgate.architecture.model import Architecture
@@ -159,13 +159,14 @@ def available(
     other = _spread(terms, rules, request, visible, seqs)
     left = requested - request.weights_bytes
     kv = Range(*(max(left - part, 0) for part in (other.high, other.likely, other.low)))
+    asked = _Asked(request, rules, batched_tokens, seqs, utilization, request.enforce_eager)
     lines = (
         f"{format_bytes(visible)} that CUDA shows x {utilization:g} = {format_bytes(requested)}",
         f"minus {format_bytes(request.weights_bytes)} of weights and {format_bytes(other.likely)} "
         f"of the rest ({format_bytes(other.low)} to {format_bytes(other.high)}): {_words(terms)}",
     )
     return Reserve(
-        kv, visible, requested, request.weights_bytes, other, lines, _moves(request, visible, seqs)
+        kv, visible, requested, request.weights_bytes, other, lines, _moves(asked, kv.likely)
     )
 
 
@@ -201,16 +202,55 @@ def _words(terms: Terms) -> str:
     return f"{peak}, {terms.outside:.2f} GiB outside PyTorch{graphs}"
 
 
-def _moves(request: Request, visible: int, seqs: int) -> tuple[str, ...]:
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """What decides the likely KV memory, for trying out other values."""
+
+    request: Request
+    rules: VllmRules
+    batched_tokens: int
+    seqs: int
+    utilization: float
+    eager: bool
+
+    def kv(self) -> int:
+        """The likely KV memory per GPU, in bytes."""
+        gpu = self.request.gpu
+        assert gpu is not None
+        terms = reserve_terms(
+            self.request.arch, self.rules, gpu=gpu, tp=self.request.tp,
+            batched_tokens=self.batched_tokens, seqs=self.seqs,
+            float32=self.request.dtype in ("float32", "float"), eager=self.eager,
+        )  # fmt: skip
+        asked = int(visible_bytes(gpu) * self.utilization)
+        return int(asked - (self.request.weights_bytes or 0) - terms.total * GiB)
+
+
+# A change of the KV memory that is worth telling.
+_WORTH = 0.05
+
+
+def _moves(asked: _Asked, likely: int) -> tuple[str, ...]:
     """What would move the KV memory by more than 5 %, and what was taken for granted."""
     notes = []
-    if request.arch.vocab_size is None:
+    if asked.request.arch.vocab_size is None:
         notes.append(f"the config names no vocabulary; {_VOCABULARY:,} tokens are assumed")
-    left = visible - (request.weights_bytes or 0)
-    if left > 0:
-        point = 0.01 * visible / left
-        notes.append(
-            f"0.01 of gpu_memory_utilization moves the KV memory by {point:.1%}; so do "
-            f"max_num_seqs ({seqs:,} here), the sampler, and other processes on the card"
-        )
+    if likely <= 0:
+        return tuple(notes)
+    share = asked.utilization
+    others = {
+        f"gpu_memory_utilization {share + 0.03:.2f}": replace(asked, utilization=share + 0.03),
+        f"gpu_memory_utilization {share - 0.03:.2f}": replace(asked, utilization=share - 0.03),
+        "max_num_seqs 256": replace(asked, seqs=256),
+        "max_num_batched_tokens 2,048": replace(asked, batched_tokens=2048),
+        "max_num_batched_tokens 32,768": replace(asked, batched_tokens=32768),
+        "enforce_eager": replace(asked, eager=True),
+    }
+    moved = {name: other.kv() / likely - 1 for name, other in others.items() if other != asked}
+    moved["1 GiB held by another process"] = -GiB / likely
+    told = [f"{name} ({by:+.0%})" for name, by in moved.items() if abs(by) > _WORTH]
+    if told:
+        notes.append(f"what moves the KV memory by more than 5 %: {', '.join(told)}")
+    else:
+        notes.append("no one setting of the usual ones moves the KV memory by more than 5 %")
     return tuple(notes)

@@ -48,8 +48,8 @@ def v4_pool(
     """The pools that ``budget`` bytes give.
 
     ``ratio`` is the windowed pool's share of the full one, ``requests`` the request limit (states
-    of ratio-128 layers are kept per request). Raises InputError for V4.1, which is not modelled, and
-    for a page that isn't a multiple of 128 tokens.
+    of ratio-128 layers are kept per request). Raises InputError for V4.1, which is not modelled,
+    and for a page that isn't a multiple of 128 tokens.
     Source: sglang 0.5.23, pool_configurator.py (DSV4PoolConfigurator).
     """
     layers = [(g.layer, g.count) for g in arch.groups if isinstance(g.layer, CompressedAttention)]

@@ -3,27 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields
 from typing import Any
 
 from kvgate.architecture.layers import Layer
 from kvgate.architecture.model import Architecture
 from kvgate.catalog.gpus import Gpu
 from kvgate.errors import InputError
-from kvgate.kvcache.answer import PoolAnswer, Range
+from kvgate.kvcache.answer import PoolAnswer
+from kvgate.kvcache.explanation import explanation
+from kvgate.kvcache.fitting import ways_to_fit
 from kvgate.kvcache.needs import Needs, needs
 from kvgate.kvcache.request import Request, engine_version
-from kvgate.units import format_bytes
+from kvgate.kvcache.vllm_rules import vllm_rules
+from kvgate.kvcache.weight import Weights, weights_of
 
-__all__ = ["Sizing", "Weights", "size"]
-
-
-@dataclass(frozen=True, slots=True)
-class Weights:
-    """Bytes of weights per rank, None where nobody knows, and how they were found."""
-
-    bytes_per_rank: int | None
-    basis: str
+__all__ = ["Sizing", "size"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +26,8 @@ class Sizing:
     """Both answers: what the model needs, and what the engine reserves.
 
     ``pool`` is None where neither a GPU nor KV memory was given, and ``fits`` with it.
-    ``max_model_len`` is the length both were computed at.
+    ``max_model_len`` is the length both were computed at, ``requested_dtype`` the KV dtype as it
+    was asked for.
     """
 
     arch: Architecture
@@ -43,6 +39,7 @@ class Sizing:
     fits: bool | None
     assumptions: tuple[str, ...]
     explanation: tuple[str, ...]
+    requested_dtype: str = "auto"
 
     @property
     def sequence_bytes(self) -> int:
@@ -62,12 +59,15 @@ class Sizing:
     def plot(self, *, points: int = 65) -> tuple[tuple[int, int, int], ...]:
         """(context, bytes a rank needs, bytes of the pool): GiB against context, as plain values.
 
-        Contexts run evenly from 0 to ``max_model_len``; the pool is 0 where there is none.
+        Contexts run evenly from 0 to ``max_model_len``, with the windows at which the need bends in
+        between; the pool is 0 where there is none.
         """
         pool = self.pool.memory.likely if self.pool is not None else 0
         steps = max(points - 1, 1)
-        contexts = [self.max_model_len * step // steps for step in range(steps + 1)]
-        return tuple((c, self.needs.rank_sequence_bytes(c), pool) for c in contexts)
+        contexts = {self.max_model_len * step // steps for step in range(steps + 1)}
+        windows = {window for stage in self.needs.stages for window, _ in stage.windows}
+        contexts |= {window for window in windows if window < self.max_model_len}
+        return tuple((c, self.needs.rank_sequence_bytes(c), pool) for c in sorted(contexts))
 
     def to_json(self) -> dict[str, Any]:
         """The object that ``kvgate size --json`` prints; its keys are a contract."""
@@ -77,7 +77,8 @@ class Sizing:
             "model": {"id": self.arch.id, "layers": [_layer(g.layer, g.count, g.because)
                                                      for g in self.arch.groups]},
             "kv": {
-                "dtype": need.choice.flag,
+                "dtype": need.choice.dtype,
+                "requested": self.requested_dtype,
                 "format": need.choice.format.name,
                 "bytes_per_token": _number(need.bytes_per_token),
                 "bytes_per_token_per_rank": _number(need.bytes_per_token_per_rank),
@@ -122,6 +123,7 @@ def size(
     kv_cache_memory: int | Sequence[int] | None = None,
     prefix_caching: bool | None = None,
     weights_bytes: int | None = None,
+    checkpoint_bytes: int | None = None,
     speculative_tokens: int = 0,
     async_scheduling: bool | None = None,
     hybrid_kv_cache_manager: bool = True,
@@ -137,8 +139,9 @@ def size(
     ``model`` is a catalogue id or a parsed architecture; ``engine`` such as ``vllm==0.33.0``
     (newest vLLM when not given); the parallel sizes, dtypes and limits are the engine's own flags.
     ``kv_cache_memory`` is bytes per GPU (one figure, or one per pipeline stage, the smallest
-    rank's). ``weights_bytes`` is bytes of weights per GPU, counted from the architecture when not
-    given, with an engine's own ``quantization`` of a 16-bit checkpoint applied.
+    rank's). ``weights_bytes`` is bytes of weights per GPU; where it is not given, they are counted
+    from the architecture, with an engine's own ``quantization`` of a 16-bit checkpoint applied, and
+    scaled to ``checkpoint_bytes``, a safetensors index's total.
     ``speculative_tokens`` > 0 counts the checkpoint's draft layers and what speculation holds.
     ``options`` are an engine's further settings (`SglangOptions`, `LlamaOptions`,
     `TrtllmOptions`).
@@ -150,6 +153,9 @@ def size(
     """
     arch = _architecture(model)
     name, version, assumed = engine_version(engine)
+    if name == "vllm":
+        # A version whose allocator nobody read is refused, also where only the need is asked for.
+        vllm_rules(version)
     card = _gpu(gpu)
     length = _length(arch, max_model_len)
     memory = [kv_cache_memory] if isinstance(kv_cache_memory, int) else kv_cache_memory
@@ -161,9 +167,16 @@ def size(
         ssm_dtype=ssm_dtype, speculative=speculative_tokens, encoder_tokens=encoder_tokens,
         skip_layers=tuple(kv_cache_dtype_skip_layers),
     )  # fmt: skip
+
+    def counted(ranks: int) -> Weights:
+        return weights_of(
+            arch, given=weights_bytes, checkpoint=checkpoint_bytes, tp=ranks, pp=pp, dtype=dtype,
+            quantization=quantization, draft=speculative_tokens > 0,
+        )  # fmt: skip
+
     weights = Weights(None, "not asked: no GPU was given")
     if card is not None or weights_bytes is not None:
-        weights = _weights(arch, weights_bytes, tp, pp, dtype, quantization, speculative_tokens > 0)
+        weights = counted(tp)
     request = Request(
         arch=arch, gpu=card, engine=name, version=version, tp=tp, pp=pp, dcp=dcp,
         kv_cache_dtype=kv_cache_dtype, dtype=dtype, ssm_dtype=ssm_dtype, max_model_len=length,
@@ -179,20 +192,25 @@ def size(
     notes = [assumed] if assumed else []
     if card is not None or memory is not None:
         pool = _pool(request, options)
-    explanation = _explain(need, length, pool)
+    lines = explanation(need, length, pool, weights)
     if pool is not None and not pool.fits:
-        explanation += _ways_to_fit(request, pool, options)
+        lines += ways_to_fit(request, pool, lambda changed: _pool(changed, options), counted)
     limit = arch.max_position_embeddings
     if limit is not None and length > limit:
         notes.append(
             f"{length:,} tokens is beyond the {limit:,} that the config of {arch.id} gives; "
             "engines refuse that unless told otherwise"
         )
+    if speculative_tokens and arch.draft is None:
+        notes.append(
+            f"the config of {arch.id} brings no draft layers; a draft model's are not counted"
+        )
     notes += [*need.assumptions, *(pool.assumptions if pool is not None else ())]
     return Sizing(
         arch=arch, engine=f"{name}=={version}", needs=need, pool=pool, weights=weights,
         max_model_len=length, fits=pool.fits if pool is not None else None,
-        assumptions=tuple(dict.fromkeys(notes)), explanation=explanation,
+        assumptions=tuple(dict.fromkeys(notes)), explanation=lines,
+        requested_dtype=kv_cache_dtype,
     )  # fmt: skip
 
 
@@ -225,29 +243,6 @@ def _pool(request: Request, options: object | None) -> PoolAnswer:
             return trtllm_answer(request, options)
         case other:
             raise InputError(f"kvgate has no pool model of {other}")
-
-
-def _ways_to_fit(request: Request, pool: PoolAnswer, options: object | None) -> tuple[str, ...]:
-    """What would make the asked length fit, each tried out."""
-    ways = []
-    if pool.longest:
-        ways.append(f"to fit: max_model_len {pool.longest:,}")
-    small = {"llama.cpp": "q8_0", "sglang": "fp8_e4m3"}.get(request.engine, "fp8")
-    tries = {
-        f"kv_cache_dtype {small}": replace(request, kv_cache_dtype=small),
-        "max_num_batched_tokens 2,048": replace(request, max_num_batched_tokens=2048),
-        "gpu_memory_utilization 0.95": replace(request, gpu_memory_utilization=0.95),
-    }
-    for name, changed in tries.items():
-        if changed.memory is not None and "utilization" in name:
-            continue
-        try:
-            found = _pool(changed, options)
-        except InputError:
-            continue
-        if found.fits:
-            ways.append(f"to fit: {name} (then up to {found.longest or 0:,} tokens)")
-    return tuple(ways)
 
 
 def _no_options(options: object | None, engine: str) -> None:
@@ -283,32 +278,6 @@ def _length(arch: Architecture, asked: int | None) -> int:
     return arch.max_position_embeddings
 
 
-def _weights(
-    arch: Architecture,
-    given: int | None,
-    tp: int,
-    pp: int,
-    dtype: str,
-    quantization: str | None,
-    draft: bool,
-) -> Weights:
-    if given is not None:
-        if given < 0:
-            raise InputError(f"{given} bytes of weights are impossible")
-        return Weights(given, "given")
-    from kvgate.architecture.weights import weights_per_rank
-
-    try:
-        counted = weights_per_rank(
-            arch, tp=tp, pp=pp, dtype=None if dtype == "auto" else dtype,
-            quantization=quantization, draft=draft,
-        )  # fmt: skip
-    except InputError as error:
-        return Weights(None, f"unknown: {error.message}")
-    left_out = f"; not counted: {', '.join(arch.not_counted)}" if arch.not_counted else ""
-    return Weights(counted, f"counted from the architecture{left_out}")
-
-
 def _layer(layer: Layer, count: int, because: tuple[str, ...]) -> dict[str, Any]:
     """The layer's own facts, without those that say nothing."""
     facts: dict[str, Any] = {"kind": layer.kind, "count": count}
@@ -321,46 +290,6 @@ def _layer(layer: Layer, count: int, because: tuple[str, ...]) -> dict[str, Any]
         facts[field.name] = value
     facts["because"] = list(because)
     return facts
-
-
-def _explain(need: Needs, length: int, pool: PoolAnswer | None) -> tuple[str, ...]:
-    lines = [f"KV dtype {need.choice.flag} ({need.choice.format.name}): {need.choice.because}"]
-    for group in need.groups:
-        keys = f" [{', '.join(group.because)}]" if group.because else ""
-        draft = "draft, " if group.draft else ""
-        lines.append(f"{draft}{group.kind}: {group.formula}{keys}")
-        if group.copies > 1:
-            lines[-1] += f"; held {group.copies} times over {need.tp} ranks"
-    lines.append(
-        f"grows by {format_bytes(need.bytes_per_token)} a token "
-        f"({format_bytes(need.bytes_per_token_per_rank)} per rank)"
-    )
-    if need.window_bytes_per_sequence:
-        lines.append(
-            f"windows hold {format_bytes(need.window_bytes_per_sequence)} a sequence at most"
-        )
-    if need.state_bytes_per_sequence:
-        lines.append(f"states hold {format_bytes(need.state_bytes_per_sequence)} a sequence")
-    lines.append(
-        f"one sequence of {length:,} tokens needs {format_bytes(need.sequence_bytes(length))}"
-    )
-    if pool is not None:
-        lines.append(f"KV memory per GPU: {_range(pool.memory)}")
-        lines += pool.lines
-        if pool.longest is not None:
-            lines.append(f"the longest sequence that fits has {pool.longest:,} tokens")
-        if pool.refusal:
-            lines.append(pool.refusal)
-    return tuple(lines)
-
-
-def _range(memory: Range) -> str:
-    if memory.known:
-        return format_bytes(memory.likely)
-    return (
-        f"{format_bytes(memory.likely)} (from {format_bytes(memory.low)} to "
-        f"{format_bytes(memory.high)})"
-    )
 
 
 def _number(value: float) -> int | float:

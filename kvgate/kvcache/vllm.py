@@ -20,6 +20,9 @@ from kvgate.units import format_bytes
 
 __all__ = ["Defaults", "VllmAnswer", "vllm_answer", "vllm_defaults"]
 
+# Tokens of one video for Gemma 4, which must fit in one batch: 32 frames of 78 tokens.
+_GEMMA4_VIDEO = 32 * 78
+
 
 @dataclass(frozen=True, slots=True)
 class Defaults:
@@ -98,15 +101,7 @@ def vllm_defaults(request: Request, rules: VllmRules) -> Defaults:
     Raises InputError for a utilisation outside 0 to 1 and for an unknown Mamba cache mode.
     """
     notes: list[str] = []
-    tokens, seqs = request.max_num_batched_tokens, request.max_num_seqs
-    if tokens is None or seqs is None:
-        if request.gpu is None:
-            by_card = (8192, 1024)
-            notes.append("no GPU given: max_num_batched_tokens is taken to be 8192, as on an H100")
-        else:
-            by_card = batch_defaults(rules, request.gpu.memory_bytes, request.gpu.name)
-        tokens = tokens if tokens is not None else by_card[0]
-        seqs = seqs if seqs is not None else by_card[1]
+    tokens, seqs = _batch(request, rules, notes)
     utilization = request.gpu_memory_utilization
     if utilization is None:
         utilization = rules.gpu_memory_utilization
@@ -115,27 +110,73 @@ def vllm_defaults(request: Request, rules: VllmRules) -> Defaults:
     has_states = _has_states(request.arch)
     prefix = request.prefix_caching
     if prefix is None:
-        prefix = rules.hybrid_prefix_caching if has_states else True
-    mode = rules.mamba_mode(request.arch.model_type, prefix, request.speculative)
-    if request.mamba_cache_mode is not None and prefix:
-        modes = ("none", "align", "all")
-        if request.mamba_cache_mode not in modes:
-            raise InputError(
-                f"unknown mamba_cache_mode {request.mamba_cache_mode!r}",
-                hint=nearest(request.mamba_cache_mode, modes),
-            )
-        mode = mode if request.mamba_cache_mode == "none" else request.mamba_cache_mode
-    batches = 1
-    if rules.in_flight:
-        asynchronous = request.async_scheduling
-        if asynchronous is None:
-            asynchronous = rules.async_by_default and request.pp == 1
-        batches = 2 if asynchronous and request.pp == 1 else request.pp
+        prefix = not has_states or (rules.hybrid_prefix_caching and bool(request.arch.head_sizes()))
+    mode = _mamba_mode(request, rules, prefix)
     return Defaults(
         max_num_batched_tokens=tokens, max_num_seqs=seqs, gpu_memory_utilization=utilization,
         prefix_caching=prefix, mamba_mode=mode if has_states else "none",
-        in_flight=tokens * batches, assumptions=tuple(notes),
+        in_flight=tokens * _batches(request, rules), assumptions=tuple(notes),
     )  # fmt: skip
+
+
+def _batch(request: Request, rules: VllmRules, notes: list[str]) -> tuple[int, int]:
+    """(max_num_batched_tokens, max_num_seqs) as asked, or as the engine sets them by itself."""
+    tokens, seqs = request.max_num_batched_tokens, request.max_num_seqs
+    for name, value in (("max_num_batched_tokens", tokens), ("max_num_seqs", seqs)):
+        if value is not None and value < 1:
+            raise InputError(f"{name} is {value}; it must be at least 1")
+    if tokens is not None and seqs is not None:
+        return tokens, seqs
+    by_card = (8192, 1024)
+    if request.gpu is not None:
+        by_card = batch_defaults(rules, request.gpu.memory_bytes, request.gpu.name)
+    elif tokens is None:
+        notes.append("no GPU given: max_num_batched_tokens is taken to be 8192, as on an H100")
+    rows = seqs if seqs is not None else by_card[1]
+    if tokens is None:
+        tokens = by_card[0]
+        gemma = request.arch.mm_prefix and request.arch.model_type.startswith("gemma4")
+        if gemma and rules.whole_images:
+            tokens = max(tokens, _GEMMA4_VIDEO)
+        tokens = min(tokens, rows * request.max_model_len)
+    return tokens, seqs if seqs is not None else min(rows, tokens)
+
+
+def _mamba_mode(request: Request, rules: VllmRules, prefix_caching: bool) -> str:
+    """The Mamba cache mode that is asked for or follows; asked for without prefix caching, none."""
+    mode = rules.mamba_mode(request.arch.model_type, prefix_caching, request.speculative)
+    asked = request.mamba_cache_mode
+    if asked is None:
+        return mode
+    modes = ("none", "align") if rules.version.release >= (0, 32) else ("none", "align", "all")
+    if asked not in modes:
+        raise InputError(
+            f"vLLM {rules.version} has no mamba_cache_mode {asked!r}", hint=nearest(asked, modes)
+        )
+    # Asking for none leaves the choice to the engine.
+    if not prefix_caching or asked == "none":
+        return mode
+    return rules.mamba_mode(request.arch.model_type, True, request.speculative, asked)
+
+
+def _batches(request: Request, rules: VllmRules) -> int:
+    """Batches that are scheduled and not yet settled at a time."""
+    if not rules.in_flight:
+        return 1
+    if request.async_scheduling is False or not rules.async_by_default:
+        return request.pp
+    if request.pp > 1 and not _second_runner(request, rules):
+        return request.pp
+    return request.pp + 1
+
+
+def _second_runner(request: Request, rules: VllmRules) -> bool:
+    """Whether the V2 model runner serves this model: all of them from 0.29 on, before that the
+    dense ones (and a few more that are not told apart here)."""
+    if rules.version.release >= (0, 29):
+        return True
+    routed = any(part.role == "experts" for part in request.arch.parts)
+    return not routed and not _has_states(request.arch)
 
 
 def _plan(request: Request, rules: VllmRules, defaults: Defaults) -> PagePlan:

@@ -31,13 +31,18 @@ __all__ = ["PagePlan", "Setup", "default_block_size", "plan_pages"]
 
 _ATTENTION = (Attention, MLA, CompressedAttention)
 # The chunk a Mamba-2 kernel works in, where the architecture does not say: what most models use.
-_MAMBA_CHUNK = {"mamba1": 2048}
 _MAMBA2_CHUNK = 256
+# What vLLM takes for Mamba-1, which has no chunks.
+_MAMBA1_CHUNK = 2048
 
 
 @dataclass(frozen=True, slots=True)
 class Setup:
-    """What decides the pages besides the layers. ``mamba_mode``: ``none``, ``align``, ``all``."""
+    """What decides the pages besides the layers.
+
+    ``mamba_mode``: ``none``, ``align``, ``all``. ``retained``: tokens below a window that several
+    draft modules may fill again.
+    """
 
     rules: VllmRules
     choice: KvChoice
@@ -52,6 +57,7 @@ class Setup:
     speculative: int = 0
     plain: KvFormat | None = None
     spared: frozenset[int] = frozenset()
+    retained: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,6 +103,9 @@ def plan_pages(arch: Architecture, setup: Setup) -> PagePlan:
     groups = list(arch.groups)
     lines: list[str] = []
     assumptions: list[str] = []
+    modules = sum(group.count for group in arch.draft.groups) if arch.draft is not None else 0
+    if min(modules, setup.speculative) > 1 and setup.rules.retains_drafts:
+        setup = replace(setup, retained=setup.speculative - 1)
     setup, padded = _hybrid_block(groups, setup, lines, assumptions)
     setup, shared = _skip_block(groups, setup, lines)
     pages: list[tuple[int, int, Page]] = []
@@ -175,7 +184,10 @@ def _attention_pages(
         block = max(16, shared // per_token // 16 * 16)
     match layer.kind:
         case "sliding":
-            page = Page("sliding", block, block * per_token, key, layer.window, padded)
+            page = Page(
+                "sliding", block, block * per_token, key, layer.window, padded,
+                retained=setup.retained,
+            )  # fmt: skip
         case "chunked":
             page = Page("chunked", block, block * per_token, key, layer.window, padded)
         case "cross":
@@ -204,7 +216,8 @@ def _compressed_pages(layer: CompressedAttention, setup: Setup) -> list[Page]:
         return rounded if rounded != size else None
 
     def page(kind: str, block: int, size: int, key: str, reach: int | None = None) -> Page:
-        return Page(kind, block, size, (key,), reach, aligned(size))  # type: ignore[arg-type]
+        kept = setup.retained if kind == "sliding_mla" else 0
+        return Page(kind, block, size, (key,), reach, aligned(size), retained=kept)  # type: ignore[arg-type]
 
     raw = 64 * (window.record_bytes or 0)
     pages = [page("sliding_mla", 64, raw, "window", layer.window)]
@@ -241,9 +254,7 @@ def _hybrid_block(
     step = _hybrid_step(setup, states, latent, attention[0], assumptions)
     block = step * -(-state // (step * per_token))
     if setup.mamba_mode == "all" and setup.rules.version.release >= (0, 12):
-        chunk = _MAMBA2_CHUNK if any(isinstance(x, Mamba2) for x in states) else 2048
-        assumptions.append(f"the Mamba kernel's chunk is taken to be {chunk} tokens")
-        step = lcm(chunk, step)
+        step = lcm(_chunk(states, assumptions), step)
         tokens = -(-state // per_token)
         block = step * -(-tokens // step)
     if block > setup.block_size:
@@ -256,6 +267,19 @@ def _hybrid_block(
     return setup, page if page > state else None
 
 
+def _chunk(states: Sequence[Layer], assumptions: list[str]) -> int:
+    """Tokens that the Mamba kernel works on at a time."""
+    given = [layer.chunk for layer in states if isinstance(layer, Mamba2)]
+    if not given:
+        return _MAMBA1_CHUNK
+    known = [chunk for chunk in given if chunk is not None]
+    if not known:
+        assumptions.append(
+            f"the config names no chunk of the Mamba kernel; {_MAMBA2_CHUNK} tokens are assumed"
+        )
+    return known[0] if known else _MAMBA2_CHUNK
+
+
 def _hybrid_step(
     setup: Setup, states: Sequence[Layer], latent: bool, first: Layer, assumptions: list[str]
 ) -> int:
@@ -263,8 +287,10 @@ def _hybrid_step(
     old = rules.version.release < (0, 20)
     step = 16 if old else max(16, setup.block_size)
     if latent:
-        align = rules.mla_hybrid_align
-        step = (align or 64) if old else max(setup.block_size, align or 64)
+        # Without a rule of its own, what the kernel of the backend chosen by default takes.
+        kernel = 32 if setup.sm is not None and setup.sm[0] == 10 else 16
+        align = rules.mla_hybrid_align or kernel
+        step = align if old else max(setup.block_size, align)
     elif (
         (0, 13) <= rules.version.release < (0, 18)
         and setup.sm is not None

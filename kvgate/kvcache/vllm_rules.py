@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import Literal
 
 from packaging.version import Version
 
@@ -27,17 +28,28 @@ _ALL_MODE = (
 class VllmRules:
     """The rules of one version.
 
-    ``reports_concurrency``: "GPU KV cache size" is concurrency x max_model_len; before, it was
-    blocks // groups x the smallest block. ``group_ratio``: buckets less than this many times the
-    smallest are padded up instead of split. ``in_flight``: windowed layers reserve for every batch
-    in flight, not for one. ``value_widths``: values narrower than keys take their own width; before,
-    they were padded. ``pads_pages``: pages that do not divide the largest are padded,
-    ``pads_states`` states too, ``pads_latents`` MLA latents too; ``falls_back``: where that fails,
-    windows beside MLA are kept whole.
-    ``packs``: mixed page sizes lie side by side in block-outermost layouts. ``null_block``: the
-    start-up check sets one block aside. ``needs_by_group``: that check counts blocks per group;
-    ``needs_by_stage``: of one pipeline stage's layers, not of the whole model's (vLLM issue 34076);
-    ``needs_all_groups``: of all groups, not of the first as if it stood for all.
+    What it prints: ``reports_concurrency``: "GPU KV cache size" is concurrency x max_model_len;
+    before, it was blocks // groups x the smallest block. ``sums_group_blocks``: a request's blocks
+    are the sum of the groups'; before, their bytes were added up and divided by the first's page.
+
+    Pages: ``value_widths``: values narrower than keys take their own width; before, they were
+    padded. ``scales_blocks``: a smaller page that divides the largest gets a larger block.
+    ``pads_pages``: pages that do not divide it are padded, ``pads_states`` states too,
+    ``pads_latents`` MLA latents too. ``falls_back``: where that fails, windows beside MLA are kept
+    whole. ``pads_windows``: of mixed pages, windows' are as large as a full layer's.
+    ``in_flight``: windows reserve for every batch in flight, not for one; ``retains_drafts``: and
+    for the tokens that several draft modules fill again. ``whole_images``: where image tokens see
+    each other, a batch by default holds the largest item of any modality.
+
+    Groups: ``group_ratio``: buckets less than this many times the smallest are padded up instead of
+    split. ``packs``: mixed pages lie side by side in block-outermost layouts. ``mixed_blocks``: how
+    large a block of DeepSeek V4's mixed pages is: whole tuples of one page of each size, slots of
+    each size, or the widest group.
+
+    The start-up check: ``needs_by_group``: it counts blocks of the groups, before it added up the
+    layers; ``needs_by_stage``: on each pipeline stage by itself, not the whole model against the
+    smallest memory (vLLM issue 34076); ``needs_all_groups``: of all groups, not of the first as if
+    it stood for all; ``null_block``: one block is set aside.
     """
 
     version: Version
@@ -45,12 +57,15 @@ class VllmRules:
     reports_concurrency: bool
     group_ratio: float | None
     in_flight: bool
+    retains_drafts: bool
+    whole_images: bool
     async_by_default: bool
     value_widths: bool
     scales_blocks: bool
     pads_pages: bool
     pads_states: bool
     pads_latents: bool
+    pads_windows: bool
     falls_back: bool
     packs: bool
     null_block: bool
@@ -58,6 +73,7 @@ class VllmRules:
     needs_by_stage: bool
     needs_all_groups: bool
     sums_group_blocks: bool
+    mixed_blocks: Literal["tuples", "slots", "widest"]
     hybrid_prefix_caching: bool
     mamba_modes: bool
     mamba_all_mode: bool
@@ -68,11 +84,18 @@ class VllmRules:
     large_card_tier: bool
     gb10_small_tier: bool
 
-    def mamba_mode(self, model_type: str, prefix_caching: bool, speculative: int) -> str:
-        """``none``, ``align`` or ``all``: how Mamba states are kept."""
+    def mamba_mode(
+        self, model_type: str, prefix_caching: bool, speculative: int, asked: str = "none"
+    ) -> str:
+        """``none``, ``align`` or ``all``: how Mamba states are kept.
+
+        ``all`` that was ``asked`` for is ``align`` where a family does not support it.
+        """
         if not prefix_caching:
             return "none"
         family = any(model_type.startswith(name) for name in _ALL_MODE)
+        if asked != "none":
+            return asked if family else "align"
         if not self.mamba_modes:
             # Before the modes had names, models with support cached every block.
             return "all" if family and self.version.release >= (0, 12) else "none"
@@ -103,19 +126,23 @@ def vllm_rules(version: Version) -> VllmRules:
         reports_concurrency=since("0.20.1"),
         group_ratio=1.5 if since("0.18") else 1.25 if since("0.12") else None,
         in_flight=since("0.26"),
+        retains_drafts=since("0.28"),
+        whole_images=since("0.22"),
         async_by_default=since("0.14"),
         value_widths=since("0.20"),
         scales_blocks=since("0.12"),
         pads_pages=since("0.24"),
         pads_states=since("0.26"),
         pads_latents=since("0.24") and not since("0.29"),
+        pads_windows=not since("0.27"),
         falls_back=since("0.27"),
         packs=since("0.29"),
         null_block=since("0.29"),
         needs_by_group=since("0.14"),
         needs_by_stage=since("0.17"),
         needs_all_groups=since("0.19"),
-        sums_group_blocks=since("0.30"),
+        sums_group_blocks=since("0.27"),
+        mixed_blocks="widest" if since("0.27") else "slots" if since("0.23") else "tuples",
         hybrid_prefix_caching=since("0.26"),
         mamba_modes=since("0.15"),
         mamba_all_mode=not since("0.28"),

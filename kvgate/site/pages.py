@@ -2,159 +2,137 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
 from kvgate.catalog.gpus import gpus
 from kvgate.records.record import Record
-from kvgate.site.backlinks import backlinks
-from kvgate.site.book import Book, generations
-from kvgate.site.footnotes import code, escape, footnotes
+from kvgate.site.addresses import Addresses
+from kvgate.site.book import GONE, SEVERITIES, Book, generations
+from kvgate.site.footnotes import escape, notes, references
 from kvgate.site.fragments import fragment
+from kvgate.site.record_page import path_of
+from kvgate.site.virtual import WIDE, To, Virtual
 
 __all__ = ["Pages"]
 
-SEVERITY = {
-    "blocks-start": "The engine refuses to start.",
-    "fails-later": "It starts, and a request or a long run fails.",
-    "silently-wrong": "It runs, and answers get worse without a word.",
-    "slower": "It runs slower than it could.",
-    "surprise": "It does something else than was asked for.",
-}
-
 
 class Pages:
-    """Texts of the virtual pages of a book, and what stands around a record's text."""
+    """The virtual pages of a book."""
 
-    def __init__(self, book: Book, *, edit_base: str = "") -> None:
+    def __init__(self, book: Book, addresses: Addresses | None = None) -> None:
         self.book = book
-        self.edit_base = edit_base
+        self.addresses = addresses or Addresses()
+        self.notes = {r.id: notes(r, book.reports[r.id]) for r in book.records}
 
     def virtual(self) -> Iterator[tuple[str, str]]:
-        """(path below the docs folder, Markdown) of every page that no file holds."""
-        book = self.book
-        yield "gotchas/index.md", self._all()
-        for record in book.records:
-            yield f"gotchas/{record.id}.md", self._record(record)
-        for folder, title, groups, say in self._indexes():
-            yield f"{folder}/index.md", _groups(title, groups, say)
-            for name, records in groups.items():
-                yield f"{folder}/{name}.md", _page(name, _list(records, ".."), say.get(name, ""))
-        yield "signatures.md", self._signatures()
+        """(path below the docs folder, Markdown that any renderer takes) of every page."""
+        for page in self.all():
+            yield page.path, self.written(page.record) if page.record else page.markdown
 
-    def around(self, record: Record, html: str) -> str:
-        """A record's rendered text between its head and what points to it."""
-        front = record.front
-        report = self.book.reports[record.id]
-        values = {
-            "record": record,
-            "front": front,
-            "report": report,
-            "expected": sum(bool(e.want) for e in record.claims.examples),
-            "generations": generations(record),
-            "severity": SEVERITY[front.severity],
-            "read_first": [self._short(i) for i in self.book.graph.read_first(record.id)],
-            "related": self._related(record),
-            "backlinks": backlinks(self.book.graph, record.id),
-            "check": _check(record),
+    def written(self, record: Record) -> str:
+        """A record with its evidence as one Markdown text."""
+        found = self.notes[record.id]
+        lines = [f"[^{note.name}]: {note.markdown}" for note in found]
+        return "\n\n".join([_text(record), *lines]) + "\n"
+
+    def all(self) -> Iterator[Virtual]:
+        """Every page: the records, the indexes over them, the signatures, the map, the finder."""
+        yield self._gotchas()
+        for record in self.book.records:
+            yield self._record(record)
+        for index in self._indexes():
+            yield from self._index(index)
+        yield self._signatures()
+        yield self._map()
+        yield self._find()
+
+    def _record(self, record: Record) -> Virtual:
+        text = f"{_text(record)}\n\n{references(self.notes[record.id])}\n"
+        summary = self.book.summaries[record.id]
+        return Virtual(path_of(record.id), record.title, text, summary, record=record)
+
+    def _gotchas(self) -> Virtual:
+        path = "gotchas/index.md"
+        groups = {
+            name: [r for r in records if r.front.status not in GONE]
+            for name, records in self.book.by_severity.items()
         }
-        heading, found, rest = html.partition("</h1>")
-        head = fragment("record_head.html.j2", **values)
-        tail = fragment("record_tail.html.j2", **values)
-        if not found:
-            return head + html + tail
-        return heading + found + head + rest + tail
+        gone = [r for r in self.book.records if r.front.status in GONE]
+        body = fragment(
+            "gotchas.html.j2", groups=groups, gone=gone, say=SEVERITIES, to=self.to_from(path)
+        )
+        title = "Gotchas"
+        return Virtual(path, title, f"# {title}\n", "Every gotcha, worst first.", body)
 
-    def _record(self, record: Record) -> str:
-        meta = f"---\ntitle: {json.dumps(record.title)}\n---\n\n"
-        body = record.page.body.strip()
-        notes = footnotes(record, self.book.reports[record.id])
-        return f"{meta}# {escape(record.title)}\n\n{body}\n\n{notes}\n"
-
-    def _related(self, record: Record) -> dict[str, list[tuple[str, str]]]:
-        found: dict[str, list[tuple[str, str]]] = {}
-        for related in record.front.related:
-            found.setdefault(related.type, []).append(self._short(related.id))
-        return found
-
-    def _short(self, record_id: str) -> tuple[str, str]:
-        record = self.book.library.records.get(record_id)
-        return record_id, record.title if record else record_id
-
-    def _all(self) -> str:
-        parts = [
-            "# Gotchas\n",
-            "By [concept](../concepts/index.md), [engine](../engines/index.md), "
-            "[GPU generation](../gpus/index.md) or [severity](../severity/index.md); "
-            "every [signature](../signatures.md) on one page.\n",
-        ]
-        for name, records in self.book.by_severity().items():
-            parts.append(f"## {_title(name)}\n\n{SEVERITY[name]}\n\n{_list(records, '..')}\n")
-        return "\n".join(parts)
-
-    def _indexes(
-        self,
-    ) -> Iterator[tuple[str, str, Mapping[str, list[Record]], Mapping[str, str]]]:
+    def _indexes(self) -> Iterator[_Index]:
         book = self.book
         concepts = {n: c.meaning for n, c in book.library.vocabulary.concepts.items()}
         cards: dict[str, list[str]] = {}
         for card in gpus():
             cards.setdefault(card.arch, []).append(card.name)
-        yield "concepts", "Concepts", book.by_concept(), concepts
-        yield "engines", "Engines", book.by_engine(), {}
-        yield "gpus", "GPU generations", book.by_gpu(), {k: ", ".join(v) for k, v in cards.items()}
-        yield "severity", "Severity", book.by_severity(), SEVERITY
+        of_cards = {arch: ", ".join(names) for arch, names in cards.items()}
+        yield _Index("concepts", "Concepts", book.by_concept, concepts)
+        yield _Index("engines", "Engines and libraries", book.by_engine, {})
+        yield _Index("gpus", "GPU generations", book.by_gpu, of_cards)
+        yield _Index("severity", "Severity", book.by_severity, SEVERITIES)
 
-    def _signatures(self) -> str:
-        lines = [
-            "# Signatures\n",
-            "Error and log texts that lead to a record. `{int}`, `{word}` and `{*}` stand for what "
-            "varies. With a log at hand, `kvgate diagnose FILE` does the looking.\n",
-        ]
-        for record in self.book.records:
-            if record.front.signatures:
-                lines.append(f"## {escape(record.title)}\n")
-                lines.append(f"[{record.id}](gotchas/{record.id}.md)\n")
-                lines += [f"- {code(s.text)}" for s in record.front.signatures]
-                lines.append("")
-        return "\n".join(lines)
+    def _index(self, index: _Index) -> Iterator[Virtual]:
+        path = f"{index.folder}/index.md"
+        rows = [(n, index.say.get(n, ""), len(records)) for n, records in index.groups.items()]
+        body = fragment("groups.html.j2", folder=index.folder, rows=rows, to=self.to_from(path))
+        about = f"Gotchas by {index.title.lower()}."
+        yield Virtual(path, index.title, f"# {index.title}\n", about, body)
+        for name, records in index.groups.items():
+            path = f"{index.folder}/{name}.md"
+            body = fragment("records.html.j2", records=records, to=self.to_from(path), gone=GONE)
+            said = index.say.get(name, "")
+            text = f"# {escape(name)}\n\n{escape(said)}\n"
+            yield Virtual(path, name, text, said or f"Gotchas of {name}.", body)
+
+    def _signatures(self) -> Virtual:
+        path = "signatures.md"
+        records = [r for r in self.book.records if r.front.signatures]
+        body = fragment("signatures.html.j2", records=records, to=self.to_from(path))
+        about = "Error and log texts, each with the record it leads to."
+        return Virtual(path, "Signatures", "# Signatures\n", about, body)
+
+    def _map(self) -> Virtual:
+        path = "map.md"
+        standing = [r for r in self.book.records if r.front.status not in GONE]
+        groups: dict[str, list[Record]] = {n: [] for n in self.book.library.vocabulary.concepts}
+        for record in standing:
+            groups.setdefault(record.front.concepts[0], []).append(record)
+        edges = sorted({(e.source, e.target, e.type) for e in self.book.graph.edges})
+        body = fragment(
+            "map.html.j2", groups=groups, edges=edges, generations=generations,
+            say=self.book.library.vocabulary.concepts, severities=list(self.book.by_severity),
+            engines=list(self.book.by_engine), concepts=list(self.book.by_concept),
+            gpus=list(self.book.by_gpu), to=self.to_from(path),
+        )  # fmt: skip
+        about = "Every record by its main concept, and what leads to what."
+        return Virtual(path, "Map", "# Map of the records\n", about, body, hide=WIDE)
+
+    def _find(self) -> Virtual:
+        path = "find.md"
+        body = fragment("find.html.j2", kind="page", rows=10, to=self.to_from(path))
+        about = "Paste a log or an error text, and get the record it points to."
+        title = "Find by an error text"
+        return Virtual(path, title, f"# {title}\n", about, body, hide=("navigation",))
+
+    def to_from(self, path: str) -> To:
+        """Addresses as the page at ``path`` links to them."""
+        return lambda target: self.addresses.between(path, target)
 
 
-def _check(record: Record) -> str:
-    """A command line that asks kvgate about the record's first hit."""
-    hit = next((h for h in record.front.hits if h.run), None)
-    if hit is None or hit.run is None:
-        return ""
-    quote = "'" if '"' in hit.run and "'" not in hit.run else '"'
-    text = hit.run.replace('"', '\\"') if quote == '"' else hit.run
-    options = [
-        f"--gpu '{hit.on.gpu}'" if hit.on.gpu else "",
-        hit.on.engine and f"--engine {hit.on.engine}",
-    ]
-    return " ".join(["kvgate check", f"{quote}{text}{quote}", *(o for o in options if o)])
+def _text(record: Record) -> str:
+    body = record.page.body.strip("\n")
+    return f"# {escape(record.title)}\n\n{body}"
 
 
-def _title(name: str) -> str:
-    return escape(name.replace("-", " ")).capitalize()
-
-
-def _list(records: Iterable[Record], up: str) -> str:
-    lines = []
-    for record in records:
-        status = "" if record.front.status == "active" else f" ({record.front.status})"
-        lines.append(f"- [{escape(record.title)}]({up}/gotchas/{record.id}.md){status}")
-    return "\n".join(lines)
-
-
-def _page(name: str, body: str, meaning: str) -> str:
-    intro = f"{escape(meaning)}\n\n" if meaning else ""
-    return f"# {escape(name)}\n\n{intro}{body}\n"
-
-
-def _groups(title: str, groups: Mapping[str, list[Record]], say: Mapping[str, str]) -> str:
-    lines = [f"# {title}\n", "| | | Records |", "|---|---|---:|"]
-    for name, records in groups.items():
-        lines.append(
-            f"| [{escape(name)}]({name}.md) | {escape(say.get(name, ''))} | {len(records)} |"
-        )
-    return "\n".join(lines) + "\n"
+@dataclass(frozen=True, slots=True)
+class _Index:
+    folder: str
+    title: str
+    groups: Mapping[str, Sequence[Record]]
+    say: Mapping[str, str]

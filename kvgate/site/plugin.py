@@ -6,7 +6,12 @@ only handed to MkDocs at the right moment, so that another generator can take it
 
 from __future__ import annotations
 
+import gc
 import logging
+import posixpath
+from collections.abc import Iterable
+from html import escape
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -15,111 +20,168 @@ from mkdocs.config import config_options as c
 from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.exceptions import PluginError
 from mkdocs.livereload import LiveReloadServer
-from mkdocs.plugins import BasePlugin
-from mkdocs.structure.files import File, Files
+from mkdocs.plugins import BasePlugin, event_priority
+from mkdocs.structure.files import File, Files, InclusionLevel
 from mkdocs.structure.pages import Page
+from mkdocs.structure.toc import AnchorLink
 
 from kvgate.errors import InputError
-from kvgate.records.loader import Library
 from kvgate.records.markdown import WikiLinkExtension
-from kvgate.records.record import Record
 from kvgate.records.resolver import Entry, Resolver
 from kvgate.records.slugs import slug
 from kvgate.records.targets import PageLinks
-from kvgate.site.api import documents
+from kvgate.site.addresses import Addresses
+from kvgate.site.blocks import blocks
 from kvgate.site.book import Book, read_book
+from kvgate.site.claimfence import claim_fence
+from kvgate.site.documents import documents
+from kvgate.site.footnotes import filled as notes_filled
+from kvgate.site.fragments import headings
+from kvgate.site.handpages import faults, filled
 from kvgate.site.inert import InertExtension
 from kvgate.site.pages import Pages
+from kvgate.site.record_page import RecordPages, path_of
+from kvgate.site.searching import entries
+from kvgate.site.virtual import Virtual
 
 __all__ = ["KvgateConfig", "KvgatePlugin"]
 
 # Under MkDocs' own name its handler shows a warning, and a strict build counts it.
 _log = logging.getLogger("mkdocs.plugins.kvgate")
+_THEME = Path(__file__).parent / "theme"
 
 
 class KvgateConfig(base.Config):  # type: ignore[no-untyped-call]
-    """``records``: the folder of records, relative to mkdocs.yml."""
+    """``records``: the folder of records, relative to mkdocs.yml. ``report_url``: a form that takes
+    ``title`` and ``body``, for readers who find a mistake; a GitHub repository's issues if unset.
+    ``catalogue``: whether the site has pages of models, GPUs, kernels, KV formats and backends.
+    """
 
     records = c.Type(str, default="gotchas")
+    report_url = c.Type(str, default="")
+    catalogue = c.Type(bool, default=False)
 
 
 class KvgatePlugin(BasePlugin[KvgateConfig]):  # type: ignore[no-untyped-call]
     """Virtual pages from records, wiki-links on every page, and data beside the pages."""
 
     book: Book
-    pages: Pages
 
     def on_config(self, config: MkDocsConfig) -> MkDocsConfig:
         """Register the Markdown extensions and the theme's additions."""
         root = Path(config.config_file_path).parent if config.config_file_path else Path()
         self._folder = root / self.config.records
+        self._addresses = Addresses(config.use_directory_urls, _slashed(config.site_url or ""))
         self._links = PageLinks(Resolver(()))
         self._on_record = False
         # MkDocs types this list by its configured form, names; Python-Markdown takes both.
         extensions: list[Any] = config.markdown_extensions
         extensions.append(WikiLinkExtension(links=self._links))
         extensions.append(InertExtension(on=lambda: self._on_record))
-        toc = config.mdx_configs.setdefault("toc", {})
-        toc.setdefault("slugify", slug)
+        config.mdx_configs.setdefault("toc", {}).setdefault("slugify", slug)
+        fences = config.mdx_configs.setdefault("pymdownx.superfences", {})
+        fences["custom_fences"] = [
+            *fences.get("custom_fences", []), claim_fence(lambda: self._on_record)
+        ]  # fmt: skip
+        # Behind the site's own overrides, before the theme itself.
+        config.theme.dirs.insert(1 if config.theme.custom_dir else 0, str(_THEME))
+        config.extra_css.append("assets/kvgate.css")
+        script = c.ExtraScriptValue("assets/kvgate/main.js")
+        script.type = "module"
+        config.extra_javascript.append(script)
         return config
 
     def on_files(self, files: Files, *, config: MkDocsConfig) -> Files:
         """Read the records, compute their claims, and add a page for each and for each index."""
         here = Path.cwd()
         folder = self._folder
+        if folder.is_relative_to(here):  # findings name files as the person who types would
+            folder = folder.relative_to(here)
         try:
-            self.book = read_book(
-                folder.relative_to(here) if folder.is_relative_to(here) else folder
-            )
+            self.book = _quickly(folder)
         except InputError as error:
             raise PluginError(str(error)) from None
         for diagnostic in self.book.found:
             _log.warning("%s", diagnostic)
-        self._links.resolver = Resolver(_entries(self.book.library))
-        self.pages = Pages(self.book, edit_base=_edit_base(config))
-        for path, text in self.pages.virtual():
-            existing = files.get_file_from_path(path)
+        self._links.resolver = Resolver(_entries(self.book))
+        self._records = RecordPages(self.book, self._addresses, self._report_url(config))
+        self._search = _search_index(config)
+        self._virtual: dict[str, Virtual] = {}
+        self._edited = _up(Path(config.docs_dir), self._folder)
+        self._pages = Pages(self.book, self._addresses)
+        made = [self._pages.all()]
+        if self.config.catalogue:
+            from kvgate.site.reference import reference_pages  # other sites don't pay for it
+
+            made.append(reference_pages(self.book, self._pages.to_from))
+        for page in chain.from_iterable(made):
+            self._virtual[page.path] = page
+            existing = files.get_file_from_path(page.path)
             if existing:
                 files.remove(existing)
-            files.append(File.generated(config, path, content=text))
+            files.append(self._file(page, config))
         return files
-
-    def on_pre_page(self, page: Page, *, config: MkDocsConfig, files: Files) -> Page:
-        """Point the edit link of a record's page at the record's file."""
-        record = self._record(page)
-        if record and config.repo_url:
-            page.edit_url = f"{config.repo_url.rstrip('/')}/edit/main/gotchas/{record.id}.md"
-        return page
 
     def on_page_markdown(
         self, markdown: str, *, page: Page, config: MkDocsConfig, files: Files
     ) -> str:
-        """Tell the extensions whose text comes next."""
-        record = self._record(page)
+        """Tell the extensions whose text comes next, and check links of hand-written pages."""
+        path = page.file.src_uri
+        virtual = self._virtual.get(path)
+        record = virtual.record if virtual else None
         self._on_record = record is not None
         self._links.source = record.id if record else ""
-        self._links.url = page.file.src_uri
+        self._links.url = path
+        if virtual:
+            # The theme writes both as they are.
+            page.meta = {
+                "title": escape(virtual.title, quote=False),
+                "description": escape(virtual.description),
+            }
+            if virtual.hide:
+                page.meta["hide"] = list(virtual.hide)
+            if self._search is not None if record else not virtual.searched:
+                page.meta["search"] = {"exclude": True}
+            if record and record.front.status == "withdrawn":
+                page.meta["robots"] = "noindex"
+        elif "[[" in markdown or "<!-- kvgate:" in markdown:
+            source = page.file.abs_src_path or path
+            text, shown = page.file.content_string, _shown(source)
+            for diagnostic in faults(text, shown, self._links.resolver, self._blocks(path)):
+                _log.warning("%s", diagnostic)
         return markdown
 
     def on_page_content(self, html: str, *, page: Page, config: MkDocsConfig, files: Files) -> str:
-        """Put the head above a record's text, and below it what points to it."""
-        record = self._record(page)
-        return self.pages.around(record, html) if record else html
+        """Put around a record's text what the book knows of it; fill the blocks of other pages."""
+        path = page.file.src_uri
+        virtual = self._virtual.get(path)
+        if virtual is None:
+            return filled(html, self._blocks(path)) if "<!-- kvgate:" in html else html
+        if virtual.record is None:
+            _list(page, headings(virtual.body))
+            return html + virtual.body
+        html = notes_filled(html, self._pages.notes[virtual.record.id])
+        made = self._records.page(virtual.record, html)
+        _list(page, made.below, above=made.above)
+        if self._search is not None:
+            self._search.extend(entries(virtual.record, made, page.url))
+        return made.html
 
+    @event_priority(50)
     def on_post_build(self, *, config: MkDocsConfig) -> None:
-        """Write the JSON, the feed and llms.txt."""
-        site_url = config.site_url or ""
-        site_url += "/" if site_url and not site_url.endswith("/") else ""
+        """Write what is no page: the JSON, the feed, llms.txt, signs at former addresses."""
         site = Path(config.site_dir)
+        made: set[Path] = set()
         for path, text in documents(
-            self.book,
-            site_url=site_url,
+            self._pages,
             title=config.site_name,
             description=config.site_description or "",
         ):
             target = site / path
-            target.parent.mkdir(parents=True, exist_ok=True)
-            target.write_text(text, encoding="utf-8")
+            if target.parent not in made:
+                target.parent.mkdir(parents=True, exist_ok=True)
+                made.add(target.parent)
+            target.write_text(text, encoding="utf-8", newline="\n")
 
     def on_serve(
         self, server: LiveReloadServer, *, config: MkDocsConfig, builder: Any
@@ -128,20 +190,71 @@ class KvgatePlugin(BasePlugin[KvgateConfig]):  # type: ignore[no-untyped-call]
         server.watch(str(self._folder))
         return server
 
-    def _record(self, page: Page) -> Record | None:
-        folder, _, name = page.file.src_uri.rpartition("/")
-        if folder != "gotchas":
-            return None
-        return self.book.library.records.get(name.removesuffix(".md"))
+    def _file(self, page: Virtual, config: MkDocsConfig) -> File:
+        # A navigation that MkDocs makes by itself would list each record, in quadratic time.
+        listed = not config.nav and page.record is None and page.path.count("/") < 2
+        listed = listed and (page.path.endswith("/index.md") or "/" not in page.path)
+        inclusion = InclusionLevel.INCLUDED if listed else InclusionLevel.NOT_IN_NAV
+        file = File.generated(config, page.path, content=page.markdown, inclusion=inclusion)
+        if page.record:
+            file.edit_uri = f"{self._edited}/{posixpath.basename(page.record.path)}"
+        return file
+
+    def _blocks(self, path: str) -> Any:
+        return blocks(self.book, lambda target: self._addresses.between(path, target))
+
+    def _report_url(self, config: MkDocsConfig) -> str:
+        if self.config.report_url or not config.repo_url:
+            return self.config.report_url
+        github = config.repo_url.startswith("https://github.com/")
+        return f"{config.repo_url.rstrip('/')}/issues/new" if github else ""
 
 
-def _entries(library: Library) -> list[Entry]:
-    """The records as link targets, with their addresses below the site's root."""
+def _quickly(folder: Path) -> Book:
+    """The book, without the collector of cyclic garbage going over it again and again."""
+    gc.unfreeze()
+    gc.disable()
+    try:
+        book = read_book(folder)
+    finally:
+        gc.enable()
+    gc.freeze()  # the book stays for the whole build
+    return book
+
+
+def _entries(book: Book) -> list[Entry]:
+    """The records as link targets, by the paths of their pages."""
     return [
-        Entry(e.id, e.title, f"gotchas/{e.url}", e.aliases, e.headings, e.status)
-        for e in library.entries()
+        Entry(e.id, e.title, path_of(e.id), e.aliases, e.headings, e.status)
+        for e in book.library.entries()
     ]
 
 
-def _edit_base(config: MkDocsConfig) -> str:
-    return f"{config.repo_url.rstrip('/')}/edit/main/" if config.repo_url else ""
+def _search_index(config: MkDocsConfig) -> list[Any] | None:
+    """The list that Material's search writes; None where another search is in its place."""
+    search = config.plugins.get("material/search")
+    found = getattr(getattr(search, "search_index", None), "entries", None)
+    return found if isinstance(found, list) else None
+
+
+def _list(
+    page: Page, below: Iterable[tuple[str, str]], *, above: Iterable[tuple[str, str]] = ()
+) -> None:
+    """Add headings to a page's table of contents, below and above those it has."""
+    items = page.toc.items
+    children = items[0].children if items and items[0].level == 1 else items
+    children[:0] = [AnchorLink(title, id_, 2) for id_, title in above]
+    children.extend(AnchorLink(title, id_, 2) for id_, title in below)
+
+
+def _up(start: Path, target: Path) -> str:
+    return posixpath.relpath(target.absolute().as_posix(), start.absolute().as_posix())
+
+
+def _shown(path: str) -> str:
+    here = Path.cwd()
+    return Path(path).relative_to(here).as_posix() if Path(path).is_relative_to(here) else path
+
+
+def _slashed(address: str) -> str:
+    return f"{address}/" if address and not address.endswith("/") else address

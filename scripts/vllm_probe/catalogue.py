@@ -8,6 +8,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from scripts.vllm_probe.rows import OTHER_PLATFORMS
+
 __all__ = ["entry", "rocm_entry", "write"]
 
 
@@ -41,7 +43,11 @@ def entry(
         "block_size_choices": release["block_size_choices"],
         "checks": release["checks"],
         "members": release["members"],
-        "failures": release["failures"],
+        "failures": {
+            name: why
+            for name, why in release["failures"].items()
+            if not name.startswith(OTHER_PLATFORMS)  # their texts tell of this machine
+        },
         "flash_attention": {
             "default": _by_device(
                 {sm: a["flash_attention"]["default"] for sm, a in answers.items()}
@@ -86,7 +92,7 @@ def rocm_entry(
         "devices": list(dict.fromkeys(arch for arch, _ in asked)),
         **{name: release[name] for name in _SHARED},
         "members": members,
-        "failures": release["failures"],
+        "failures": {},
         "flash_attention": {"default": None, "supported": []},
         "priorities": {
             "heads": [],

@@ -209,13 +209,13 @@ def test_a_null_head_dim_is_hidden_size_by_heads() -> None:
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ('{"a": 1,', "c.json:1:9: the file ends in the middle"),
-        ('{"a":\n tru}', "c.json:2:2: not JSON"),
-        ("", "c.json:1:1: the file ends"),
-        ("[1]", "c.json:1:1: a JSON object is expected, not a list"),
-        ("null", "not null"),
-        ("[" * 100_000, "c.json:1:1: not JSON that can be read"),
-        ('{"a":' + "9" * 5000 + "}", "c.json:1:1: not JSON that can be read"),
+        ('{"a": 1,', "c.json:1:9: is not JSON: it ends in the middle"),
+        ('{"a":\n tru}', "c.json:2:2: is not JSON: Expecting"),
+        ("", "c.json:1:1: is not JSON: it ends"),
+        ("[1]", "c.json:1:1: is a list, not an object"),
+        ("null", "is null, not an object"),
+        ("[" * 100_000, "c.json:1:1: is not JSON that can be read"),
+        ('{"a":' + "9" * 5000 + "}", "c.json:1:1: is not JSON that can be read"),
     ],
 )
 def test_text_that_is_no_config_is_refused_with_its_place(text: str, words: str) -> None:

@@ -11,9 +11,12 @@ from kvgate.errors import InputError
 
 @pytest.mark.parametrize(
     ("name", "sm"),
-    [("h100", (9, 0)), ("H100-80GB", (9, 0)), ("NVIDIA H100 80GB HBM3", (9, 0)), ("rtx4090", (8, 9)),
-     ("NVIDIA GeForce RTX 4090", (8, 9)), ("A10", (8, 6)), ("L40S", (8, 9)), ("B300", (10, 3)),
-     ("GB300", (10, 3)), ("dgx spark", (12, 1)), ("thor", (11, 0)), ("rtx pro 6000", (12, 0))],
+    [
+        ("h100", (9, 0)), ("H100-80GB", (9, 0)), ("NVIDIA H100 80GB HBM3", (9, 0)),
+        ("rtx4090", (8, 9)), ("4090", (8, 9)), ("NVIDIA GeForce RTX 4090", (8, 9)),
+        ("A10", (8, 6)), ("L40S", (8, 9)), ("B300", (10, 3)), ("GB300", (10, 3)),
+        ("dgx spark", (12, 1)), ("thor", (11, 0)), ("rtx pro 6000", (12, 0)),
+    ],
 )  # fmt: skip
 def test_a_gpu_is_found_by_any_of_its_names(name: str, sm: tuple[int, int]) -> None:
     assert gpu(name).sm == sm

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import Any
 
 import pytest
@@ -201,7 +202,7 @@ def test_two_stages_in_sglang_hold_twice_the_tokens() -> None:
         ({"kv_cache_memory": [GiB, GiB]}, "2 memory figures for 1 pipeline stages"),
         ({"weights_bytes": -5, "gpu": "H100"}, "impossible"),
         ({"kv_cache_memory": GiB, "block_size": 0, "max_model_len": 16}, "block size 0"),
-        ({"kv_cache_memory": GiB, "mamba_cache_mode": "alin"}, "unknown mamba_cache_mode"),
+        ({"kv_cache_memory": GiB, "mamba_cache_mode": "alin"}, "has no mamba_cache_mode"),
         ({"kv_cache_memory": GiB, "options": LlamaOptions()}, "takes no LlamaOptions"),
     ],
 )  # fmt: skip
@@ -241,12 +242,29 @@ def test_the_plot_draws_the_need_and_the_pool() -> None:
         max_model_len=131_072,
     )  # fmt: skip
     values = sizing.plot(points=5)
-    assert [tokens for tokens, _, _ in values] == [0, 32_768, 65_536, 98_304, 131_072]
+    # Evenly, and where the window of 1,024 tokens stops the local layers.
+    assert [tokens for tokens, _, _ in values] == [0, 1024, 32_768, 65_536, 98_304, 131_072]
     assert values[-1][1] == sizing.needs.rank_sequence_bytes(131_072)
     svg = plot_svg(sizing)
     assert svg.startswith("<svg")
     assert "pool 20.00 GiB" in svg
     assert "google/gemma-3-27b-it" in svg
+    # The engine reserves more than the need, so the pool is full long before the lines cross.
+    assert sizing.pool is not None
+    assert sizing.pool.longest is not None
+    assert sizing.pool.longest < sizing.needs.tokens_that_fit(20 * GiB, 1 << 24)
+
+
+def test_the_plot_marks_the_longest_sequence_and_the_range_of_the_pool() -> None:
+    sizing = size("google/gemma-4-31B-it", gpu="H100", engine="vllm==0.33.0")
+    assert sizing.pool is not None
+    assert sizing.pool.longest is not None
+    svg = plot_svg(sizing)
+    assert f"longest that fits: {sizing.pool.longest:,}" in svg
+    assert f"pool {sizing.pool.memory.likely / GiB:.2f} GiB (" in svg
+    numbers = [float(n) for n in re.findall(r' x="([\d.]+)"', svg)]
+    assert all(0 <= x <= 720 for x in numbers)
+    assert "<script" not in svg
 
 
 def test_a_parsed_architecture_is_sized_as_its_catalogue_entry() -> None:

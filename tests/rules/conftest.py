@@ -32,17 +32,19 @@ def ask() -> Ask:
 
 
 @pytest.fixture
-def rules_of_case() -> Callable[[str, str | None, str | None], dict[str, Verdict]]:
+def rules_of_case() -> Callable[..., dict[str, Verdict]]:
     """The verdicts of all rules on a command line or manifest of the shared cases, by rule."""
 
-    def verdicts(name: str, engine: str | None, gpu: str | None) -> dict[str, Verdict]:
+    def verdicts(
+        name: str, engine: str | None, gpu: str | None, model: str | None = None
+    ) -> dict[str, Verdict]:
         path = INPUTS / f"{name}.txt"
         if not path.exists():
             pytest.skip("the shared facts are not beside this checkout")
         text = re.sub(r"\A(?:#.*\n)+---\n", "", path.read_text(encoding="utf-8"))
         found: dict[str, Verdict] = {}
         for one in read_deployments(text, name, engine=engine):
-            made = plan(one, gpu=gpu)
+            made = plan(one, gpu=gpu, model=released(model) if model else None)
             for rule_name, function in rules().items():
                 verdict = function(made)
                 if verdict is not None:

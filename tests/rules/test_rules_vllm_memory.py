@@ -16,7 +16,7 @@ Q27, V3, V32 = (
     "deepseek-ai/DeepSeek-V3 -tp 8",
     "deepseek-ai/DeepSeek-V3.2 -tp 8",
 )
-GEMMA3, GEMMA4 = "google/gemma-3-27b-it", "google/gemma-4-31B-it"
+OLMO, GEMMA4 = "allenai/Olmo-3-7B", "google/gemma-4-31B-it"
 A100 = "A100 80GB SXM"
 OFF = "--disable-hybrid-kv-cache-manager"
 EVENTS = "--kv-events-config '" + json.dumps({"enable_kv_cache_events": True}) + "'"
@@ -62,7 +62,7 @@ FLIPS: list[tuple[str, tuple[str, str, str], tuple[str, str, str]]] = [
     ("events_turn_the_manager_off",
      (f"{OSS} {EVENTS}", "0.19.1", "H100"), (f"{OSS} {EVENTS}", "0.20.2", "H100")),
     ("merged_group_loses_the_global_context",
-     (f"{GEMMA3} {OFF}", "0.27.1", "H200"), (f"{GEMMA3} {OFF}", "0.28.0", "H200")),
+     (f"{OLMO} {OFF}", "0.27.1", "H200"), (f"{OLMO} {OFF}", "0.28.0", "H200")),
     ("pages_do_not_divide",
      (f"{GEMMA4} --kv-cache-dtype int8_per_token_head", "0.23.0", "H100"),
      (f"{GEMMA4} --kv-cache-dtype int8_per_token_head", "0.24.0", "H100")),
@@ -80,7 +80,8 @@ FLIPS: list[tuple[str, tuple[str, str, str], tuple[str, str, str]]] = [
      ("meta-llama/Llama-3.1-70B-Instruct -tp 16 -dcp 2", "0.26.0", "H200")),
     ("dcp_needs_more_ranks_than_kv_heads",
      (f"{V3} -dcp 3", "0.26.0", "H200"), (f"{V3} -dcp 2", "0.26.0", "H200")),
-    ("dcp_backend_gives_no_sums", (f"{V3} -dcp 4", "0.24.0", "B200"), (f"{V3} -dcp 4", "0.25.0", "B200")),
+    ("dcp_backend_gives_no_sums",
+     (f"{V3} -dcp 4", "0.24.0", "B200"), (f"{V3} -dcp 4", "0.25.0", "B200")),
     ("batch_shorter_than_the_context",
      (f"{QWEN} --no-enable-chunked-prefill --max-num-batched-tokens 40959", "0.33.0", "H200"),
      (f"{QWEN} --no-enable-chunked-prefill --max-num-batched-tokens 40960", "0.33.0", "H200")),
@@ -133,7 +134,7 @@ def test_a_hash_seed_from_somewhere_else_counts_as_one(ask: Ask) -> None:
     [
         ("nothing_left_for_the_cache", OSS),
         ("dcp_backend_gives_no_sums", f"{V3} -dcp 4"),
-        ("merged_group_loses_the_global_context", f"{GEMMA3} {OFF}"),
+        ("merged_group_loses_the_global_context", f"{OLMO} {OFF}"),
     ],
 )
 def test_without_the_gpu_a_rule_that_asks_for_it_stays_open(

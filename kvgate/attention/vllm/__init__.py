@@ -1,1 +1,1 @@
-"""vLLM's backend selection, as its releases make it: data from the catalogue, and a few named rules."""
+"""vLLM's backend selection as its releases make it: the catalogue's data and a few named rules."""

@@ -25,6 +25,7 @@ def _keys(device: Device, query: Query) -> dict[str, str]:
         "mm_prefix": "1" if query.mm_prefix else "0",
         "rswa": "1" if query.rswa else "0",
         "dcp": "1" if query.dcp > 1 else "0",
+        "aiter": query.aiter,
     }
 
 
@@ -48,6 +49,6 @@ def accepts(device: Device, backend: Backend, query: Query, block_size: int) -> 
 
 
 def preferred_block(device: Device, backend: Backend, query: Query) -> int | None:
-    """The block size the backend turns the default of 16 into; None where the release has no such."""
+    """What the backend turns the default block size of 16 into; None where it isn't asked."""
     value: int | None = resolve(backend.tables.get("preferred"), _keys(device, query))
     return value

@@ -32,7 +32,7 @@ def nothing(device: Device, query: Query) -> str | None:
 
 
 def flash_attn(device: Device, query: Query) -> str | None:
-    """``v1/attention/backends/flash_attn.py``: sinks from 0.13, mm_prefix from 0.24, FP8 from 0.27."""
+    """``backends/flash_attn.py``: sinks from 0.13, mm_prefix from 0.24, FP8 from 0.27."""
     return _flash_attn(device, query, query.mm_prefix)
 
 
@@ -83,7 +83,7 @@ def step5_dsa(device: Device, query: Query) -> str | None:
 
 
 def triton_flash_attn(device: Device, query: Query) -> str | None:
-    """``v1/attention/backends/triton_flash_attn.py`` (0.30): Triton for images, FLASH_ATTN for text."""
+    """``backends/triton_flash_attn.py`` (0.30): Triton for images, FLASH_ATTN for text."""
     reason = _flash_attn(device, query, False)
     if reason is None:
         if device.version >= (0, 31):
@@ -105,7 +105,7 @@ def flashinfer(device: Device, query: Query) -> str | None:
 
 
 def triton_flashinfer(device: Device, query: Query) -> str | None:
-    """``v1/attention/backends/triton_flashinfer.py`` (0.30): Triton for images, FLASHINFER for text."""
+    """``backends/triton_flashinfer.py`` (0.30): Triton for images, FLASHINFER for text."""
     if device.version < (0, 32):
         return None
     reason = flashinfer(device, query)

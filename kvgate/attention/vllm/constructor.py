@@ -1,4 +1,4 @@
-"""The second gate: what vLLM's selector takes, and a constructor or the first request then refuses."""
+"""The second gate: what the selector takes and a constructor or the first request refuses."""
 
 from __future__ import annotations
 
@@ -29,13 +29,17 @@ class Refusal:
     certain: bool = True
 
 
+# First release whose check of DCP says it in full.
+_LONG_TEXT_SINCE = (0, 20)
 _TRITON = ("TRITON_ATTN", "TRITON_ATTN_DIFFKV")
 # Query heads a rank below which FlashMLA sparse runs one FP8 batch for prefill and decode alike.
 _MIXED_BATCH_HEADS = 32
 
 
 def refuses(device: Device, query: Query, name: str) -> Refusal | None:
-    """What the chosen backend raises before or at the first request; None where it takes the query."""
+    """What the chosen backend raises, up to the first request; None where it takes the query."""
+    if device.platform != "cuda":
+        return None  # the guards of the implementations ask for CUDA first
     for rule in _RULES:
         found = rule(device, query, name)
         if found:
@@ -62,10 +66,12 @@ def _triton_formats(device: Device, query: Query, name: str) -> Refusal | None:
             return Refusal(name, "layer", text, module)
         if kv != "fp8_e5m2":  # Triton has that format on every device
             text = (
-                "ValueError(\"type fp8e4nv not supported in this architecture. "
+                'ValueError("type fp8e4nv not supported in this architecture. '
                 "The supported fp8 dtypes are ('fp8e4b15', 'fp8e5')\")"
             )
-            return Refusal(name, "request", text, "https://github.com/vllm-project/vllm/issues/26431")
+            return Refusal(
+                name, "request", text, "https://github.com/vllm-project/vllm/issues/26431"
+            )
     if kv == "bfloat16" and query.sm < (8, 0) and guarded:
         if mla:
             text = (
@@ -82,7 +88,7 @@ def _triton_formats(device: Device, query: Query, name: str) -> Refusal | None:
 
 
 def _mla_features(device: Device, query: Query, name: str) -> Refusal | None:
-    """MLA implementations take no window and no soft cap, whatever the selector said (before 0.26)."""
+    """MLA implementations take no window and no soft cap, whatever the selector said."""
     implementations = {
         "TRITON_MLA": "TritonMLAImpl",
         "FLASHMLA": "FlashMLAImpl",
@@ -108,7 +114,7 @@ def _flex_features(device: Device, query: Query, name: str) -> Refusal | None:
 
 
 def _flashmla_sparse_dcp(device: Device, query: Query, name: str) -> Refusal | None:
-    """Decode context parallelism in sparse MLA: FP8 records only, one batch for all tokens (0.29)."""
+    """Decode context parallelism in sparse MLA: FP8 records, one batch for all tokens (0.29)."""
     if name != "FLASHMLA_SPARSE" or query.dcp <= 1 or device.version < (0, 29):
         return None
     module = "v1/attention/backends/mla/flashmla_sparse.py"
@@ -129,23 +135,33 @@ def _flashmla_sparse_dcp(device: Device, query: Query, name: str) -> Refusal | N
     return None
 
 
+# Implementations that return the softmax's logarithm for decode, which DCP merges by; since when.
+_RETURNS_LSE = {
+    "FLASH_ATTN": (0, 13), "FLASH_ATTN_DIFFKV": (0, 13), "FLASHINFER": (0, 13),
+    "FLASHMLA": (0, 13), "FLASH_ATTN_MLA": (0, 13), "CUTLASS_MLA": (0, 13), "TRITON_MLA": (0, 13),
+    "FLASHINFER_MLA": (0, 25), "FLASHINFER_MLA_SPARSE": (0, 25), "TOKENSPEED_MLA": (0, 26),
+}  # fmt: skip
+
+
 def _dcp_needs_lse(device: Device, query: Query, name: str) -> Refusal | None:
-    """Before the selector asked about DCP (0.29), a check of the built layers did (``cp_utils.py``)."""
-    without = {
-        "TRITON_ATTN": "TritonAttentionImpl",
-        "FLEX_ATTENTION": "FlexAttentionImpl",
-        "TREE_ATTN": "TreeAttentionImpl",
-        "TURBOQUANT": "TurboQuantAttentionImpl",
-    }
-    if query.dcp <= 1 or "use_dcp" in device.fields or name not in without:
+    """Before the selector asked about DCP (0.29), ``cp_utils.py`` checked the built layers."""
+    if query.dcp <= 1 or "use_dcp" in device.fields:
         return None
-    if device.version < (0, 13):
+    if device.version >= _RETURNS_LSE.get(name, (99,)):
         return None
-    text = (
-        "AssertionError: Decode Context Parallelism (DCP) requires attention implementations to "
-        f"return the softmax LSE during decode, but {without[name]} does not. Try a different "
-        "backend by setting --attention-backend or disable DCP."
-    )
+    backend = device.backend(name, query).cls
+    implementation = f"{backend.removesuffix('Backend').removesuffix('TRTLLM')}Impl"
+    if device.version >= _LONG_TEXT_SINCE:
+        text = (
+            "AssertionError: Decode Context Parallelism (DCP) requires attention implementations "
+            f"to return the softmax LSE during decode, but {implementation} does not. Try a "
+            "different backend by setting --attention-backend or disable DCP."
+        )
+    else:
+        text = (
+            "AssertionError: DCP requires attention impls to return the softmax lse for decode, "
+            f"but the impl {implementation} does not return the softmax lse for decode."
+        )
     return Refusal(name, "kv-cache", text, "v1/worker/cp_utils.py")
 
 
@@ -203,6 +219,8 @@ _TRITON_TILE = 32 * 512 * 2 * 3  # bytes: queries, keys and values, 32 rows of 5
 
 def reported(device: Device, query: Query, name: str) -> Refusal | None:
     """What users reported of this choice, without a release's code that says so."""
+    if device.platform != "cuda":
+        return None
     if name == "FLASHINFER" and query.head_size == 512:
         if query.sm[0] == 8:
             return Refusal(

@@ -1,4 +1,4 @@
-"""Which FlashAttention version vLLM takes for a layer (``get_flash_attn_version`` in ``fa_utils.py``).
+"""Which FlashAttention version vLLM takes for a layer (``fa_utils.py``, get_flash_attn_version).
 
 Its support per device is data; what it makes of head sizes and model features moved from release to
 release and is written out here, checked against every release of the catalogue.
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 __all__ = ["flash_attention_version", "supports_fp8_kv"]
 
-# FlashAttention 4's kernel for 256-wide heads on SM10x and SM11x reads one page of this many tokens.
+# FlashAttention 4's kernel for 256-wide heads on SM10x and SM11x reads pages of so many tokens.
 HD256_PAGE = 128
 
 
@@ -46,13 +46,15 @@ def flash_attention_version(
         version = query.flash_attn_version
     if version == 3 and (major >= 10 if v >= (0, 17) else major == 10):
         version = 4 if v >= (0, 17) and 4 in supported else 2
-    if version == 3 and major == 9 and 4 in supported and head_size is not None:
-        if v >= (0, 20) and sinks and head_size_v not in (None, head_size):
+    # Hopper has both: 4 takes over what 3 has no kernel for.
+    if version == 3 and major == 9 and 4 in supported:
+        two_widths = head_size is not None and head_size_v not in (None, head_size)
+        if (
+            (v >= (0, 20) and sinks and two_widths)
+            or (v >= (0, 21) and head_size is not None and head_size > 256)
+            or (v >= (0, 24) and query.diffusion)
+        ):
             version = 4
-        elif v >= (0, 21) and head_size > 256:
-            version = 4
-    if version == 3 and major == 9 and 4 in supported and v >= (0, 24) and query.diffusion:
-        version = 4
     if version == 4 and v >= (0, 18) and query.batch_inv:
         version = 2
     if version == 4 and _is_hd256(device, query, head_size, head_size_v):
@@ -88,14 +90,15 @@ def _hd256_refuses(device: Device, query: Query, sinks: bool, block_size: int | 
 
 def _fits_tensor_memory(device: Device, head_size: int | None, head_size_v: int | None) -> bool:
     """Whether FlashAttention 4 has a kernel of this width on SM10x and newer."""
-    if head_size is None or head_size <= 128:
+    if head_size is None or head_size <= 128 or device.version < (0, 17):
         return True
     if device.version >= (0, 29):
         return (head_size == 256 and head_size_v in (None, 256)) or (
             head_size == 192 and head_size_v == 128
         )
     if device.version >= (0, 27):
-        return head_size == 256 or (head_size == 192 and head_size_v == 128)
+        only_in_0_27 = head_size == 256 and device.version < (0, 28)
+        return only_in_0_27 or (head_size == 192 and head_size_v == 128)
     return device.version >= (0, 18) and head_size == 192
 
 

@@ -2,10 +2,19 @@
 
 from __future__ import annotations
 
-
 from dataclasses import dataclass, replace
 
-from kvgate.architecture.layers import MLA, Attention, CompressedAttention
+from kvgate.architecture.layers import (
+    MLA,
+    Attention,
+    CompressedAttention,
+    GatedDeltaNet,
+    KimiDelta,
+    Lightning,
+    Mamba1,
+    Mamba2,
+    ShortConv,
+)
 from kvgate.architecture.model import Architecture
 from kvgate.attention.vllm.release import Device
 from kvgate.errors import InputError
@@ -15,12 +24,17 @@ __all__ = ["Settings", "apply", "is_mm_prefix", "own_backend", "stored_as"]
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """What is in force when the layers are built. ``said`` is what a hook changed, in words."""
+    """What is in force when the layers are built.
+
+    ``native_layers`` keep the model's dtype whatever the KV dtype says. ``said`` is what a hook
+    changed, in words; ``error`` what it raised.
+    """
 
     backend: str | None
     kv_cache_dtype: str
     flash_attn_version: int | None
     non_causal: bool = False
+    native_layers: tuple[int, ...] = ()
     said: tuple[str, ...] = ()
     error: str | None = None
 
@@ -53,13 +67,7 @@ def is_mm_prefix(model: Architecture, version: tuple[int, ...], *, text_only: bo
 def apply(device: Device, model: Architecture, settings: Settings) -> Settings:
     """The settings after the model's own changes (``model_executor/models/config.py``)."""
     if settings.kv_cache_dtype.startswith("turboquant_") and device.version >= (0, 20):
-        # Source: engine/arg_utils.py. The same for the layers that keep the native dtype.
-        if settings.flash_attn_version in (None, 3, 4):
-            settings = _say(
-                settings,
-                "TurboQuant sets flash_attn_version to 2 for the whole run",
-                flash_attn_version=2,
-            )
+        settings = _turboquant(device, model, settings)
     for name in model.architectures:
         hook = _HOOKS.get(name)
         if hook:
@@ -67,10 +75,37 @@ def apply(device: Device, model: Architecture, settings: Settings) -> Settings:
     return settings
 
 
+_STATE = GatedDeltaNet | KimiDelta | Lightning | Mamba1 | Mamba2 | ShortConv
+
+
+def _turboquant(device: Device, model: Architecture, settings: Settings) -> Settings:
+    """The first two and last two layers keep their dtype, except in hybrids (``arg_utils.py``)."""
+    if any(isinstance(g.layer, _STATE) for g in model.groups):
+        if device.version < (0, 21):
+            return replace(
+                settings,
+                error="NotImplementedError: TurboQuant KV cache is not supported for hybrid "
+                "(attention + Mamba) models. Boundary layer protection requires uniform attention "
+                "layers.",
+            )
+    else:
+        ends = min(2, model.num_layers // 2)
+        layers = (*range(ends), *range(model.num_layers - ends, model.num_layers))
+        kept = ", ".join(map(str, layers))
+        settings = _say(
+            settings, f"TurboQuant leaves layers {kept} at the model's dtype", native_layers=layers
+        )
+    if settings.flash_attn_version in (None, 3, 4):
+        settings = _say(
+            settings,
+            "TurboQuant sets flash_attn_version to 2 for the whole run",
+            flash_attn_version=2,
+        )
+    return settings
+
+
 def _widths(model: Architecture) -> list[int]:
-    return sorted(
-        {g.layer.head_dim for g in model.groups if isinstance(g.layer, Attention)}
-    )
+    return sorted({g.layer.head_dim for g in model.groups if isinstance(g.layer, Attention)})
 
 
 def _gemma4(device: Device, model: Architecture, settings: Settings) -> Settings:
@@ -176,7 +211,7 @@ def own_backend(
 
     Raises InputError where the release has none for such layers.
     """
-    major = int(device.capability.partition(".")[0])
+    major = 9 if device.platform == "rocm" else int(device.capability.partition(".")[0])
     if isinstance(layer, CompressedAttention):
         return _compressed(device, layer, forced, major)
     if isinstance(layer, Attention) and layer.v_head_dim != layer.head_dim:
@@ -189,9 +224,11 @@ def own_backend(
 
 
 def _known(device: Device, name: str) -> str:
-    if device.members.get(name):
+    if name in device.members:
         return name
-    raise InputError(f"vllm {device.name} has no backend for these layers", hint=f"{name} came later")
+    raise InputError(
+        f"vllm {device.name} has no backend for these layers", hint=f"{name} came later"
+    )
 
 
 def _compressed(
@@ -199,6 +236,8 @@ def _compressed(
 ) -> tuple[str, str]:
     suffix = "DSV41" if layer.version == "v4.1" else "DSV4"
     why = "DeepSeek V4's layers choose their backend themselves"
+    if device.platform == "rocm":
+        return _known(device, f"ROCM_FLASHMLA_SPARSE_{suffix}"), why
     flashinfer, flashmla = f"FLASHINFER_MLA_SPARSE_{suffix}", f"FLASHMLA_SPARSE_{suffix}"
     if forced in (flashinfer, "FLASHINFER_MLA_SPARSE_DSV4") or (forced is None and major == 12):
         return _known(device, flashinfer), why
@@ -224,6 +263,8 @@ def _diff_kv(
     from kvgate.attention.query import Query
     from kvgate.attention.vllm.flash import flash_attention_version
 
+    if device.platform == "rocm":
+        return _known(device, "TRITON_ATTN_DIFFKV"), why
     minor = int(device.capability.partition(".")[2])
     version = flash_attention_version(
         device,

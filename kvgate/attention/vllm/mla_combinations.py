@@ -1,4 +1,4 @@
-"""``supports_combination`` of vLLM's MLA backends, dense and sparse, by the class that defines it."""
+"""``supports_combination`` of vLLM's MLA backends, dense and sparse, by its class."""
 
 from __future__ import annotations
 
@@ -44,8 +44,7 @@ def flash_attn_mla_sparse_fa4(device: Device, query: Query) -> str | None:
     widths = (query.kv_lora_rank, query.qk_rope_head_dim) if query.mla else (None, None)
     if widths != (512, 64):
         return (
-            "FA4 sparse MLA requires (kv_lora_rank, qk_rope_head_dim) "
-            f"== (512, 64), got {widths}"
+            f"FA4 sparse MLA requires (kv_lora_rank, qk_rope_head_dim) == (512, 64), got {widths}"
         )
     # Under DCP the queries of all ranks are gathered, and 128 heads take another kernel.
     counts = (8, 16, 32, 64) if query.dcp > 1 else (8, 16, 32, 64, 128)
@@ -88,7 +87,7 @@ def flashmla_sparse(device: Device, query: Query) -> str | None:
 
 
 def flashinfer_mla(device: Device, query: Query) -> str | None:
-    """``mla/flashinfer_mla.py``: one width of the part without RoPE in 0.15, more in 0.18 and 0.19."""
+    """``mla/flashinfer_mla.py``: one width without RoPE in 0.15, more in 0.18 and 0.19."""
     v, nope = device.version, query.qk_nope_head_dim if query.mla else 1
     if v >= (0, 19):
         takes = [64, 128, 192]
@@ -138,7 +137,7 @@ def _flashinfer_sparse_sm10(device: Device, query: Query, name: str) -> str | No
 
 
 def flashinfer_mla_sparse_sm120(device: Device, query: Query) -> str | None:
-    """``mla/flashinfer_mla_sparse.py`` (0.24): repeats two generic checks, then wants 2048 tokens."""
+    """``mla/flashinfer_mla_sparse.py`` (0.24): two generic checks again, then 2048 tokens."""
     name = "FLASHINFER_MLA_SPARSE_SM120"
     if query.dtype != "bfloat16":
         return "dtype not supported"
@@ -175,7 +174,7 @@ def tokenspeed_mla(device: Device, query: Query) -> str | None:
 
 
 def flashinfer_dsv4(device: Device, query: Query) -> str | None:
-    """``models/deepseek_v4/nvidia/flashinfer_sparse.py`` (0.24); V4.1's class says the same (0.30)."""
+    """``deepseek_v4/nvidia/flashinfer_sparse.py`` (0.24); V4.1's class says the same (0.30)."""
     kv, name = query.kv_cache_dtype, "FLASHINFER_MLA_SPARSE_DSV4"
     if query.sm[0] == 10:
         if kv == "fp8_ds_mla":

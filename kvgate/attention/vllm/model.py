@@ -24,12 +24,13 @@ from kvgate.attention.query import Query
 from kvgate.attention.report import BackendVerdict, Failure, Group, Report
 from kvgate.attention.vllm import constructor, hooks
 from kvgate.attention.vllm.blocks import DEFAULT_BLOCK, preferred_block
+from kvgate.attention.vllm.platform import forced_by_platform, platform_block
 from kvgate.attention.vllm.release import Device, device
+from kvgate.attention.vllm.rocm import CAPABILITY, FP8, rocm_version
 from kvgate.attention.vllm.selector import (
     judge,
     layer_flash_attention,
     reasons,
-
     select,
     warning,
 )
@@ -59,6 +60,7 @@ class Options:
     flash_attn_version: int | None = None
     trtllm: Literal["auto", "no-cubins", "off"] = "auto"
     skip_layers: tuple[str, ...] = ()
+    aiter: Literal["none", "found", "on"] = "found"
 
 
 _STATE = {
@@ -76,13 +78,7 @@ def ask(release: Release, gpu: Gpu, model: Architecture, options: Options) -> Re
 
     Raises InputError for backends, dtypes and devices that the release doesn't have.
     """
-    if gpu.sm is None:
-        raise InputError(
-            f"what vllm {release.read} does on {gpu.name} ({gpu.arch}) is unknown",
-            hint="the catalogue's releases were asked on CUDA devices only",
-        )
-    place = device(release, gpu.sm)
-    notes = [release.note] if release.note else []
+    place, notes = _place(release, gpu)
     kv, from_checkpoint = _kv_cache_dtype(place, model, options)
     if from_checkpoint:
         notes.append(from_checkpoint)
@@ -95,13 +91,19 @@ def ask(release: Release, gpu: Gpu, model: Architecture, options: Options) -> Re
         non_causal=options.non_causal,
     )
     settings = hooks.apply(place, model, settings)
+    latents = [g.layer for g in model.groups if isinstance(g.layer, MLA)]
+    block = platform_block(place, latents, settings.backend, options.block_size)
+    by_platform = forced_by_platform(place, latents, settings.backend)
+    if by_platform != settings.backend:
+        said = f"vLLM's platform sets {by_platform} for MLA on SM10x"
+        settings = replace(settings, backend=by_platform, said=(*settings.said, said))
     notes.extend(settings.said)
     kinds = {kind: _member(place, name) for kind, name in by_kind.items()}
     base = _base(place, gpu, model, options, settings)
     told = [
         part
         for group in model.groups
-        for part in _parts(place, model, group, base, settings, kinds, options)
+        for part in _parts(place, model, group, base, settings, kinds, options, block)
     ]
     groups = tuple(part[0] for part in told)
     first = min((g for g in groups if g.error), key=lambda g: g.layers[0], default=None)
@@ -115,6 +117,20 @@ def ask(release: Release, gpu: Gpu, model: Architecture, options: Options) -> Re
         then_fails=() if error else tuple(f for part in told for f in part[2]),
         notes=tuple(dict.fromkeys([*notes, *(n for part in told for n in part[3])])),
     )
+
+
+def _place(release: Release, gpu: Gpu) -> tuple[Device, list[str]]:
+    if gpu.sm is not None:
+        return device(release, gpu.sm), [release.note] if release.note else []
+    if gpu.arch not in CAPABILITY:
+        raise InputError(
+            f"what vllm {release.asked} does on {gpu.name} ({gpu.arch}) is unknown",
+            hint=f"asked under ROCm: {', '.join(CAPABILITY)}",
+        )
+    _, note = rocm_version(release)
+    notes = [note] if note else []
+    notes.append(f"{gpu.name} ({gpu.arch}) stores fp8 as {FP8[gpu.arch]}")
+    return device(release, (0, 0), gpu.arch), notes
 
 
 def _member(place: Device, name: str) -> str:
@@ -133,11 +149,23 @@ def _kv_cache_dtype(place: Device, model: Architecture, options: Options) -> tup
             f"vllm {place.name} has no KV cache dtype {kv!r}",
             hint=nearest(kv, place.kv_cache_dtypes),
         )
-    wanted = model.quantization.kv_cache if model.quantization else None
-    if kv != "auto" or not wanted or wanted not in place.kv_cache_dtypes:
+    said = model.quantization
+    if said is None or said.kv_cache is None or said.kv_cache not in place.kv_cache_dtypes:
         return kv, ""
-    key = model.quantization.kv_cache_key if model.quantization else ""
-    return wanted, f"the checkpoint asks for {wanted} KV ({key})"
+    asks = f"the checkpoint asks for {said.kv_cache} KV ({said.kv_cache_key})"
+    if said.method.startswith("modelopt"):
+        # resolve_kv_cache_dtype_string, 0.14; its four-bit scheme since 0.20.
+        since = (0, 20) if said.kv_cache == "nvfp4" else (0, 14)
+        if kv == "auto" and place.version >= since:
+            return said.kv_cache, asks
+    # attention.py's own reading of kv_cache_scheme, 0.15; up to 0.21 it overrules the user.
+    reads = said.method == "compressed-tensors" and place.version >= (0, 15)
+    if reads and any(isinstance(g.layer, Attention) for g in model.groups):
+        if kv == "auto":
+            return "fp8", asks
+        if place.version < (0, 22):
+            return "fp8", f"{asks}, and this release overrules {kv}"
+    return kv, ""
 
 
 _DTYPES = ("bfloat16", "float16", "float32")
@@ -146,12 +174,12 @@ _DTYPES = ("bfloat16", "float16", "float32")
 def _base(
     place: Device, gpu: Gpu, model: Architecture, options: Options, settings: hooks.Settings
 ) -> Query:
-    assert gpu.sm is not None
+    sm = gpu.sm or CAPABILITY[gpu.arch]
     aliases = {"half": "float16", "float": "float32"}
     dtype = aliases.get(options.dtype, options.dtype)
     if dtype == "auto":
         dtype = model.dtype if model.dtype in ("bfloat16", "float16") else "bfloat16"
-        if dtype == "bfloat16" and gpu.sm < (8, 0):
+        if dtype == "bfloat16" and sm < (8, 0):
             dtype = "float16"  # the platform's first supported dtype
     if dtype not in _DTYPES:
         raise InputError(f"unknown dtype {options.dtype!r}", hint=nearest(dtype, _DTYPES))
@@ -161,7 +189,9 @@ def _base(
         if isinstance(g.layer, Attention | MLA)
     ]
     return Query(
-        sm=gpu.sm,
+        sm=sm,
+        arch="" if gpu.sm else gpu.arch,
+        aiter=options.aiter,
         head_size=0,
         kv_cache_dtype=settings.kv_cache_dtype,
         run_kv_cache_dtype=settings.kv_cache_dtype,
@@ -177,7 +207,7 @@ def _base(
         flash_attn_version=settings.flash_attn_version,
         trtllm=options.trtllm,
         model_head_size=max(widths, default=None),
-        device=f"NVIDIA {gpu.name}",
+        device=f"{gpu.vendor.upper()} {gpu.name}",
     )
 
 
@@ -233,6 +263,7 @@ def _parts(
     settings: hooks.Settings,
     kinds: Mapping[str, str],
     options: Options,
+    block: int | None,
 ) -> list[_Told]:
     layer = group.layer
     if isinstance(layer, NoCache):
@@ -250,19 +281,21 @@ def _parts(
             if isinstance(g.layer, MLA) and g.layer.indexer
         ]
         query = replace(query, index_topk=topks[0] if topks else None)
-    skipped = tuple(i for i in group.indices if _is_skipped(i, layer, options))
+    skipped = tuple(
+        i for i in group.indices if i in settings.native_layers or _is_skipped(i, layer, options)
+    )
     rest = tuple(i for i in group.indices if i not in skipped)
     forced = kinds.get(_kind(query), settings.backend)
-    out = [_told(place, model, layer, rest, query, forced)] if rest else []
-    if skipped:
-        out.append(
-            _told(place, model, layer, skipped, replace(query, kv_cache_dtype="auto"), forced)
-        )
-    return out
+    native = replace(query, kv_cache_dtype="auto")
+    return [
+        _told(place, model, layer, layers, asked, forced, block)
+        for layers, asked in ((rest, query), (skipped, native))
+        if layers
+    ]
 
 
 def _is_skipped(index: int, layer: object, options: Options) -> bool:
-    """``--kv-cache-dtype-skip-layers``: an index, or ``sliding_window`` for layers with a window."""
+    """``--kv-cache-dtype-skip-layers``: an index, or ``sliding_window`` for windowed layers."""
     if str(index) in options.skip_layers:
         return True
     windowed = isinstance(layer, Attention) and layer.kind == "sliding"
@@ -285,6 +318,7 @@ def _told(
     layers: tuple[int, ...],
     query: Query,
     forced: str | None,
+    block: int | None,
 ) -> _Told:
     own = hooks.own_backend(place, model, layer, forced)
     notes: tuple[str, ...] = ()
@@ -308,16 +342,12 @@ def _told(
     if not own and forced is None and (told := warning(place, query, judge(place, query))):
         warnings = (told,)
     if chosen:
-        for found in (
-            constructor.refuses(place, query, chosen),
-            constructor.reported(place, query, chosen),
-        ):
-            if found:
-                failures.append(
-                    Failure(
-                        found.backend, found.stage, found.text, found.source, found.certain, layers
-                    )
-                )
+        told_by = (constructor.refuses, constructor.reported)
+        failures.extend(
+            Failure(found.backend, found.stage, found.text, found.source, found.certain, layers)
+            for found in (ask_it(place, query, chosen) for ask_it in told_by)
+            if found
+        )
     flash = layer_flash_attention(place, query) if chosen.startswith("FLASH_ATTN") else None
     group = Group(
         layers=layers,
@@ -328,7 +358,7 @@ def _told(
         error=error,
         kv_cache_dtype=hooks.stored_as(place, chosen, query.kv_cache_dtype) if chosen else None,
         flash_attention=flash if not query.mla else None,
-        block_size=_block(place, query, chosen) if chosen else None,
+        block_size=(block or _block(place, query, chosen)) if chosen else None,
     )
     return group, warnings, tuple(failures), notes
 
@@ -340,8 +370,4 @@ def _block(place: Device, query: Query, name: str) -> int | None:
     backend = place.backends(query).get(name)
     if backend is None:
         return None
-    return preferred_block(place, backend, query) or (
-        DEFAULT_BLOCK if place.version >= (0, 18) else None
-    )
-
-
+    return preferred_block(place, backend, query) or DEFAULT_BLOCK

@@ -1,4 +1,4 @@
-"""One vLLM release on one device: its backends with everything their gates look at, ready to ask."""
+"""One vLLM release on one device: its backends with all that their gates look at, ready to ask."""
 
 from __future__ import annotations
 
@@ -7,8 +7,11 @@ from dataclasses import dataclass
 from functools import cache, cached_property
 from typing import Any
 
+from packaging.version import Version
+
 from kvgate.attention.query import Query
 from kvgate.attention.vllm.combinations import COMBINATIONS, Rule
+from kvgate.attention.vllm.rocm import rocm_entry, rocm_version
 from kvgate.attention.vllm.tables import depends_on, has, resolve
 from kvgate.catalog.engines import Release
 from kvgate.errors import InputError, nearest
@@ -76,22 +79,29 @@ class Device:
         # One bit per reason, in the order the release gives them.
         self.reasons: list[str] = [reason for _, reason in entry["checks"]]
         self.bits: dict[str, int] = {facet: 1 << i for i, (facet, _) in enumerate(entry["checks"])}
-        self._settings: dict[tuple[str, str, str], dict[str, Backend]] = {}
+        self.told: dict[tuple[int, bool, bool, str], tuple[str, ...]] = {}
+        self.platform: str = entry.get("platform", "cuda")
+        self._settings: dict[tuple[str, ...], dict[str, Backend]] = {}
 
     @cached_property
     def asked_members(self) -> tuple[str, ...]:
-        """The members that CUDA users can mean, in the enumeration's order."""
+        """The members that users of the platform can mean, in the enumeration's order."""
+        if self.platform == "rocm":
+            return tuple(self.entry["backends"])
         return tuple(
-            name for name, cls in self.members.items() if cls and not name.startswith(OTHER_PLATFORMS)
+            name
+            for name, cls in self.members.items()
+            if cls and not name.startswith(OTHER_PLATFORMS)
         )
 
     def backends(self, query: Query) -> dict[str, Backend]:
         """All backends under the settings of this query, by name."""
         fa = str(query.flash_attn_version) if query.flash_attn_version else "none"
-        key = ("1" if query.batch_inv else "0", query.trtllm, fa)
+        key = ("1" if query.batch_inv else "0", query.trtllm, fa, query.aiter)
         found = self._settings.get(key)
         if found is None:
-            keys = {"sm": self.capability, "invariant": key[0], "trtllm": key[1], "fa": key[2]}
+            names = ("invariant", "trtllm", "fa", "aiter")
+            keys = {"sm": self.capability, **dict(zip(names, key, strict=True))}
             found = {
                 name: self._backend(name, facets, keys)
                 for name, facets in self.entry["backends"].items()
@@ -155,12 +165,23 @@ def _numbers(runs: list[list[int]]) -> frozenset[int]:
     return frozenset(out)
 
 
-def device(release: Release, sm: tuple[int, int]) -> Device:
-    """The release on that compute capability.
+def device(release: Release, sm: tuple[int, int], arch: str = "") -> Device:
+    """The release on that compute capability, or on the AMD device of that gfx name.
 
     Raises InputError where the catalogue has no such release, or was not asked on such a device.
     """
+    if arch:
+        return _rocm_device(rocm_version(release)[0], arch)
     return _device(release, f"{sm[0]}.{sm[1]}")
+
+
+@cache
+def _rocm_device(version: Version, arch: str) -> Device:
+    return Device(rocm_entry(version), arch)
+
+
+def _called(capability: str) -> str:
+    return capability if capability.startswith("gfx") else f"compute capability {capability}"
 
 
 @cache
@@ -168,7 +189,7 @@ def _device(release: Release, capability: str) -> Device:
     entry = release.data()
     if capability not in entry["devices"]:
         raise InputError(
-            f"what vllm {entry['version']} does on compute capability {capability} is unknown",
+            f"what vllm {entry['version']} does on {_called(capability)} is unknown",
             hint=f"the catalogue has {', '.join(entry['devices'])}",
         )
     return Device(entry, capability)

@@ -1,4 +1,4 @@
-"""vLLM's selection, as its releases make it: every backend's reasons, the automatic choice, the errors."""
+"""vLLM's selection as its releases make it: all reasons, the automatic choice, the errors."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from kvgate.attention.vllm.release import Backend, Device
 from kvgate.attention.vllm.tables import resolve
 from kvgate.errors import InputError
 
-__all__ = ["Selection", "judge", "refusal", "reasons", "select", "valid_elsewhere"]
+__all__ = ["Selection", "judge", "reasons", "refusal", "select", "valid_elsewhere"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,11 +34,16 @@ class Selection:
         return self.valid[0] if self.valid else None
 
 
+_FLAGS = (
+    "mm_prefix", "sink", "per_head_scales", "window", "rswa", "non_causal", "batch_inv",
+    "kv_connector", "adaptive_verification",
+)  # fmt: skip
+
+
 def _wanted(device: Device, query: Query) -> int:
     """One bit per flag the query sets and the release looks at."""
     bits, wanted = device.bits, 0
-    for word in ("mm_prefix", "sink", "per_head_scales", "window", "rswa", "non_causal", "batch_inv",
-                 "kv_connector", "adaptive_verification"):  # fmt: skip
+    for word in _FLAGS:
         if getattr(query, word):
             wanted |= bits.get(word, 0)
     if query.pcp > 1:
@@ -54,6 +59,8 @@ def _refused(device: Device, backend: Backend, query: Query, wanted: int) -> int
     """One bit per generic reason, in the order of the release's checks."""
     bits = device.bits
     refused = backend.refuses & wanted
+    if query.adaptive_verification and backend.cls == "FlashInferBackend":
+        refused |= _flashinfer_verification(device, query)
     if not backend.takes_head(query.head_size):
         refused |= bits["head_sizes"]
     if query.dtype not in backend.dtypes:
@@ -73,15 +80,29 @@ def _refused(device: Device, backend: Backend, query: Query, wanted: int) -> int
     return refused
 
 
-def _words(device: Device, query: Query, refused: int) -> list[str]:
-    out = []
-    for facet, bit in device.bits.items():
-        if refused & bit:
-            reason = device.reasons[bit.bit_length() - 1]
-            if facet == "mla" and not query.mla or facet == "sparse" and not query.sparse:
-                reason = f"non-{reason}"
-            out.append(reason.replace("{attn_type}", query.attn_type))
-    return out
+def _flashinfer_verification(device: Device, query: Query) -> int:
+    """FlashInfer's decode kernels read lengths from the device unless ranks share the cache (0.29).
+
+    Source: ``v1/attention/backends/flashinfer.py``, supports_device_cpu_query_lens_mismatch.
+    """
+    shares = query.dcp > 1 or query.num_heads % max(1, query.num_kv_heads) != 0
+    return device.bits.get("adaptive_verification", 0) if shares else 0
+
+
+def _words(device: Device, query: Query, refused: int) -> tuple[str, ...]:
+    key = (refused, query.mla, query.sparse, query.attn_type)
+    found = device.told.get(key)
+    if found is None:
+        cells = [cell for cell in device.bits.items() if refused & cell[1]]
+        found = device.told[key] = tuple(_word(device, query, *cell) for cell in cells)
+    return found
+
+
+def _word(device: Device, query: Query, facet: str, bit: int) -> str:
+    reason = device.reasons[bit.bit_length() - 1]
+    if (facet == "mla" and not query.mla) or (facet == "sparse" and not query.sparse):
+        return f"non-{reason}"
+    return reason.replace("{attn_type}", query.attn_type)
 
 
 def reasons(device: Device, name: str, query: Query) -> tuple[str, ...]:
@@ -101,15 +122,15 @@ def _reasons(device: Device, backend: Backend, query: Query, wanted: int) -> tup
             hint=f"{what} could not be asked under a made-up device",
         )
     refused = _refused(device, backend, query, wanted)
-    out = _words(device, query, refused) if refused else []
+    out = _words(device, query, refused) if refused else ()
     combination = backend.rule(device, query)
-    if combination is not None:
-        out.append(combination)
-    return tuple(out)
+    return out if combination is None else (*out, combination)
 
 
 def _order(device: Device, query: Query) -> list[str]:
-    heads = query.num_heads if query.mla else None  # dense layers don't say how many heads they have
+    heads = (
+        query.num_heads if query.mla else None
+    )  # dense layers don't say how many heads they have
     place = 0
     if heads is not None:
         place = sum(1 for step in device.head_steps if heads > step)
@@ -123,6 +144,9 @@ def _order(device: Device, query: Query) -> list[str]:
         "head": str(query.head_size),
         "mm_prefix": "1" if query.mm_prefix else "0",
         "non_causal": "1" if query.non_causal else "0",
+        "sparse": "1" if query.sparse else "0",
+        "kv_connector": "1" if query.kv_connector else "0",
+        "aiter": query.aiter,
     }
     order: list[str] = resolve(device.order, keys)
     return order
@@ -195,7 +219,7 @@ def none_valid(device: Device, query: Query, selection: Selection) -> str:
     """The error when no backend takes the query, as the engine raises it."""
     why = ", ".join(f"{name}: [{', '.join(r)}]" for name, r in selection.invalid.items())
     return (
-        f"ValueError: No valid attention backend found for cuda with "
+        f"ValueError: No valid attention backend found for {device.platform} with "
         f"{describe(device, query)}. Reasons: {{{why}}}."
     )
 
@@ -230,7 +254,7 @@ def describe(device: Device, query: Query) -> str:
 
 
 def warning(device: Device, query: Query, selection: Selection) -> str | None:
-    """What the engine warns of when the user's block size alone kept a better backend out (0.18)."""
+    """The engine's warning when the user's block size alone kept a better backend out (0.18)."""
     if query.block_size is None or selection.auto is None or device.version < (0, 18):
         return None
     before = selection.order[: selection.order.index(selection.auto)]
@@ -244,7 +268,9 @@ def warning(device: Device, query: Query, selection: Selection) -> str | None:
     )
 
 
-def select(device: Device, query: Query, forced: str | None = None) -> tuple[str | None, str | None]:
+def select(
+    device: Device, query: Query, forced: str | None = None
+) -> tuple[str | None, str | None]:
     """The backend the engine takes, or its error: exactly one of the two.
 
     Up to 0.17 the engine drops the block size before it asks.

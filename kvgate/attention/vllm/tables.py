@@ -46,7 +46,8 @@ def has(runs: Sequence[Sequence[int | None]], number: int) -> bool:
     True
     """
     for first, last, step in runs:
-        assert first is not None and step is not None
+        assert first is not None
+        assert step is not None
         if number >= first and (last is None or number <= last) and (number - first) % step == 0:
             return True
     return False

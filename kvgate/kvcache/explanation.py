@@ -1,0 +1,58 @@
+"""A sizing in sentences: what was computed, from which keys, with the numbers in place."""
+
+from __future__ import annotations
+
+from kvgate.kvcache.answer import PoolAnswer, Range
+from kvgate.kvcache.needs import Needs
+from kvgate.kvcache.weight import Weights
+from kvgate.units import format_bytes
+
+__all__ = ["explanation"]
+
+
+def explanation(
+    need: Needs, length: int, pool: PoolAnswer | None, weights: Weights
+) -> tuple[str, ...]:
+    """Both answers in sentences: each group's formula, the needs, the pool and its parts."""
+    choice = need.choice
+    lines = [f"KV dtype {choice.dtype} ({choice.format.name}): {choice.because}"]
+    for group in need.groups:
+        keys = f" [{', '.join(group.because)}]" if group.because else ""
+        draft = "draft, " if group.draft else ""
+        lines.append(f"{draft}{group.kind}: {group.formula}{keys}")
+        if group.copies > 1:
+            lines[-1] += f"; held {group.copies} times over {need.tp} ranks"
+    lines.append(
+        f"grows by {format_bytes(need.bytes_per_token)} a token "
+        f"({format_bytes(need.bytes_per_token_per_rank)} per rank)"
+    )
+    if need.window_bytes_per_sequence:
+        lines.append(
+            f"windows hold {format_bytes(need.window_bytes_per_sequence)} a sequence at most"
+        )
+    if need.state_bytes_per_sequence:
+        lines.append(f"states hold {format_bytes(need.state_bytes_per_sequence)} a sequence")
+    lines.append(
+        f"one sequence of {length:,} tokens needs {format_bytes(need.sequence_bytes(length))}"
+    )
+    if pool is not None:
+        if weights.bytes_per_rank is not None:
+            lines.append(
+                f"weights per GPU: {format_bytes(weights.bytes_per_rank)} ({weights.basis})"
+            )
+        lines.append(f"KV memory per GPU: {_range(pool.memory)}")
+        lines += pool.lines
+        if pool.longest is not None:
+            lines.append(f"the longest sequence that fits has {pool.longest:,} tokens")
+        if pool.refusal:
+            lines.append(pool.refusal)
+    return tuple(lines)
+
+
+def _range(memory: Range) -> str:
+    if memory.known:
+        return format_bytes(memory.likely)
+    return (
+        f"{format_bytes(memory.likely)} (from {format_bytes(memory.low)} to "
+        f"{format_bytes(memory.high)})"
+    )

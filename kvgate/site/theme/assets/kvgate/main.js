@@ -1,0 +1,33 @@
+// @ts-check
+// What the site does besides showing text. Plain JavaScript; every request goes to the site itself,
+// and all text is set as text, never as HTML.
+
+import { finding } from "./finding.js";
+import { suggesting } from "./lost.js";
+import { mapping } from "./map.js";
+import { hide } from "./previews.js";
+import { filtering, sortable } from "./tables.js";
+
+/**
+ * @template {HTMLElement} T
+ * @param {string} where @param {(place: T) => unknown} what
+ */
+const each = (where, what) => {
+  /** @type {NodeListOf<T>} */
+  const places = document.querySelectorAll(where);
+  places.forEach(what);
+};
+
+const page = () => {
+  hide();
+  each("table[data-kv-sort]", sortable);
+  each("input[data-kv-filter]", filtering);
+  each("form[data-kv-find]", finding);
+  each("[data-kv-map]", mapping);
+  each("[data-kv-suggest]", (place) => suggesting(place).catch(() => null));
+};
+
+// Material shows further pages without loading this script again, and says so.
+const pages = /** @type {any} */ (window).document$;
+if (pages) pages.subscribe(page);
+else page();
