@@ -105,32 +105,35 @@ _OPTIONS: tuple[tuple[tuple[str, ...], str, dict[str, Any]], ...] = (
      {"is_flag": True, "help": "Download the config of an id not in the catalogue."}),
     (("--json",), "as_json", {"is_flag": True, "help": "The documented JSON object."}),
 )  # fmt: skip
+_SHARE = click.FloatRange(0, 1, min_open=True)
 _ONE_ENGINE: dict[str, dict[str, Any]] = {
-    "--mem-fraction-static": {"type": click.FloatRange(0, 1, min_open=True)},
-    "--max-running-requests": {"type": _COUNT},
-    "--max-total-tokens": {"type": _COUNT},
-    "--chunked-prefill-size": {"type": _COUNT},
-    "--page-size": {"type": _RANKS},
-    "--swa-full-tokens-ratio": {"type": float},
-    "--mamba-full-memory-ratio": {"type": float},
-    "--disable-radix-cache": {"is_flag": True},
-    "--parallel": {"type": _RANKS},
-    "--kv-unified": {"is_flag": True},
-    "--ubatch-size": {"type": _RANKS},
-    "--swa-full": {"is_flag": True},
-    "--cache-type-k": {},
-    "--cache-type-v": {},
-    "--free-gpu-memory-fraction": {"type": click.FloatRange(0, 1, min_open=True)},
-    "--tokens-per-block": {"type": _RANKS},
-}
+    "--mem-fraction-static":
+        {"type": _SHARE, "help": "SGLang: the share of the memory for weights and pools."},
+    "--max-running-requests": {"type": _COUNT, "help": "SGLang: requests at once."},
+    "--max-total-tokens": {"type": _COUNT, "help": "SGLang: tokens in the pool."},
+    "--chunked-prefill-size": {"type": _COUNT, "help": "SGLang: tokens of one prefill chunk."},
+    "--page-size": {"type": _RANKS, "help": "SGLang: tokens of a page."},
+    "--swa-full-tokens-ratio":
+        {"type": float, "help": "SGLang: the windowed pool's tokens by the full one's."},
+    "--mamba-full-memory-ratio":
+        {"type": float, "help": "SGLang: the states' memory by the cache's."},
+    "--disable-radix-cache": {"is_flag": True, "help": "SGLang: keep no caches for later."},
+    "--parallel": {"type": _RANKS, "help": "llama.cpp: slots."},
+    "--kv-unified": {"is_flag": True, "help": "llama.cpp: one cache for all slots."},
+    "--ubatch-size": {"type": _RANKS, "help": "llama.cpp: tokens of a physical batch."},
+    "--swa-full": {"is_flag": True, "help": "llama.cpp: keep windowed layers whole."},
+    "--cache-type-k": {"help": "llama.cpp: the keys' type."},
+    "--cache-type-v": {"help": "llama.cpp: the values' type."},
+    "--free-gpu-memory-fraction":
+        {"type": _SHARE, "help": "TensorRT-LLM: the share of free memory for the pool."},
+    "--tokens-per-block": {"type": _RANKS, "help": "TensorRT-LLM: tokens of a block."},
+}  # fmt: skip
 
 
 def _options(command: Callable[..., None]) -> Callable[..., None]:
     """The options of `_OPTIONS`, then those of one engine alone."""
     for flag, told in reversed(_ONE_ENGINE.items()):
-        engine = FLAGS[flag][0]
-        command = click.option(flag, f"own_{flag[2:]}".replace("-", "_"), **told,
-                               help=f"{engine}'s flag.")(command)  # fmt: skip
+        command = click.option(flag, f"own_{flag[2:]}".replace("-", "_"), **told)(command)
     for names, target, told in reversed(_OPTIONS):
         command = click.option(*names, target, **told)(command)
     return command

@@ -153,6 +153,7 @@ def test_an_old_check_is_listed_at_its_line_unless_the_gotcha_was_over_by_then(
     assert "0.19.1" in text.splitlines()[line - 1]
     assert kvgate("stale", str(library), "--releases", "99").returncode == 0
     edit(library, CHECKED, "version: vllm 0.22.0")
+    edit(library, 'introduced: "0.13.0"', 'introduced: "0.13.0"\n    fixed: "0.22.0"')
     assert kvgate("stale", str(library)).returncode == 0  # fixed in 0.22.0, and checked there
 
 

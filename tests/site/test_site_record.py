@@ -224,7 +224,8 @@ def test_every_record_of_this_repository_has_all_its_parts(own_site: Built) -> N
     for path in pages:
         article = own_site.article(path)
         assert article.xpath(".//*[contains(@class, 'kv-glance')]"), path
-        assert not article.xpath(".//*[contains(@class, 'kv-bad')]"), path
+        bad = "contains(concat(' ', @class, ' '), ' kv-bad ')"
+        assert not article.xpath(f".//*[{bad}]"), path
         assert not article.xpath(".//*[contains(@class, 'kv-link-missing')]"), path
         refs = article.xpath(".//a[contains(@class, 'footnote-ref')]/@href")
         assert refs, path
