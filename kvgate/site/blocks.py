@@ -6,6 +6,8 @@ from collections.abc import Mapping
 
 from kvgate.records.record import Record
 from kvgate.site.book import GONE, SEVERITIES, Book
+from kvgate.site.computed import backends_block, size_block
+from kvgate.site.fields import field_tables
 from kvgate.site.fragments import fragment
 from kvgate.site.handpages import Block
 from kvgate.site.virtual import To
@@ -16,7 +18,10 @@ __all__ = ["blocks"]
 def blocks(book: Book, to: To) -> Mapping[str, Block]:
     """Every block by name, for a page from which ``to`` gives addresses."""
     return {
+        "backends": backends_block,
+        "fields": lambda words: fragment("fields.html.j2", tables=field_tables()),
         "find": lambda words: fragment("find.html.j2", kind="box", rows=int(words or 4), to=to),
+        "size": size_block,
         "suggest": lambda words: "<div data-kv-suggest></div>",
         "verified": lambda words: _verified(book, to),
         "worst": lambda words: _worst(book, to, int(words or 10)),

@@ -41,7 +41,7 @@ def _unknown(text: str, path: str, blocks: Mapping[str, Block]) -> Iterator[Diag
             column = marker.start() - text.rfind("\n", 0, marker.start())
             message = f"no block is called {marker[1]!r}"
             yield Diagnostic(
-                "KV002", Place(path, line, column), message, nearest(marker[1], blocks)
+                "KV001", Place(path, line, column), message, nearest(marker[1], blocks)
             )
 
 

@@ -142,6 +142,8 @@ class KvgatePlugin(BasePlugin[KvgateConfig]):  # type: ignore[no-untyped-call]
                 page.meta["hide"] = list(virtual.hide)
             if self._search is not None if record else not virtual.searched:
                 page.meta["search"] = {"exclude": True}
+            elif not record:
+                page.meta["search"] = {"boost": 0.3}  # a large table has every word
             if record and record.front.status == "withdrawn":
                 page.meta["robots"] = "noindex"
         elif "[[" in markdown or "<!-- kvgate:" in markdown:
@@ -156,7 +158,7 @@ class KvgatePlugin(BasePlugin[KvgateConfig]):  # type: ignore[no-untyped-call]
         path = page.file.src_uri
         virtual = self._virtual.get(path)
         if virtual is None:
-            return filled(html, self._blocks(path)) if "<!-- kvgate:" in html else html
+            return self._filled(html, path) if "<!-- kvgate:" in html else html
         if virtual.record is None:
             _list(page, headings(virtual.body))
             return html + virtual.body
@@ -199,6 +201,13 @@ class KvgatePlugin(BasePlugin[KvgateConfig]):  # type: ignore[no-untyped-call]
         if page.record:
             file.edit_uri = f"{self._edited}/{posixpath.basename(page.record.path)}"
         return file
+
+    def _filled(self, html: str, path: str) -> str:
+        try:
+            return filled(html, self._blocks(path))
+        except InputError as error:
+            _log.warning("%s: a block can't be made: %s", path, error)
+            return html
 
     def _blocks(self, path: str) -> Any:
         return blocks(self.book, lambda target: self._addresses.between(path, target))

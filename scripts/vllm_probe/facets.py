@@ -8,13 +8,12 @@ so that the catalogue needs no rule for them.
 from __future__ import annotations
 
 import inspect
-import os
 from collections.abc import Callable, Sequence
 from functools import cache, partial
 from itertools import product
 from typing import Any
 
-from scripts.vllm_probe.releases import clear_caches, first
+from scripts.vllm_probe.releases import first, set_invariance
 from scripts.vllm_probe.rows import Asker, config_of
 from scripts.vllm_probe.tables import Cell, progressions, spread, table
 
@@ -79,11 +78,10 @@ class Settings:
         """Set the environment's part; return the row that carries the configuration's part."""
         if (invariant, trtllm) != self.now:
             self.now = (invariant, trtllm)
-            os.environ["VLLM_BATCH_INVARIANT"] = invariant
             self.module.has_nvidia_artifactory = (
                 (lambda: False) if trtllm == "no-cubins" else self.artifactory
             )
-            clear_caches()
+            set_invariance(invariant == "1")
         row: dict[str, Any] = {"head_size": 128, "batch_inv": invariant == "1"}
         if fa != "none":
             row["flash_attn_version"] = int(fa)

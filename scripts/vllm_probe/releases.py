@@ -41,9 +41,8 @@ class Release:
         self.config_module._current_vllm_config = config
         invariant = bool(row.get("batch_inv"))
         if invariant != self.invariant:
-            os.environ["VLLM_BATCH_INVARIANT"] = str(int(invariant))
+            set_invariance(invariant)
             self.invariant = invariant
-            clear_caches()
         try:
             yield
         finally:
@@ -63,6 +62,16 @@ def first(*places: str) -> Any:
 
 
 _caches: tuple[int, list[Any]] = (0, [])
+
+
+def set_invariance(wanted: bool) -> None:
+    """Switch batch invariance, as the environment would have before the engine started."""
+    os.environ["VLLM_BATCH_INVARIANT"] = str(int(wanted))
+    # Up to 0.18 a module reads the environment once, when it is imported.
+    module = sys.modules.get("vllm.model_executor.layers.batch_invariant")
+    if hasattr(module, "VLLM_BATCH_INVARIANT"):
+        module.VLLM_BATCH_INVARIANT = wanted  # type: ignore[union-attr]
+    clear_caches()
 
 
 def clear_caches() -> None:

@@ -69,9 +69,18 @@ def test_every_row_is_answered_as_the_engine_answered_it(path: Path) -> None:
     assert wrong == []
 
 
-def test_every_release_of_the_catalogue_has_a_table() -> None:
+# The last patches that were promised, and some between; patches without a table were read by the
+# same program, and nobody has compared them with their engine row by row yet.
+COMPARED = {
+    "0.13.0", "0.15.1", "0.17.1", "0.19.1", "0.20.2", "0.22.0", "0.24.0", "0.26.0", "0.29.0",
+    "0.31.0", "0.33.0",
+}  # fmt: skip
+
+
+def test_the_promised_releases_have_a_table_and_every_table_a_release() -> None:
     named = {path.stem.removeprefix("attention_vllm_").removesuffix("_oracle") for path in TABLES}
-    assert {str(version) for version in releases("vllm")} == named
+    assert named >= COMPARED
+    assert named <= {str(version) for version in releases("vllm")}
 
 
 @pytest.mark.parametrize("version", ["0.33.0", "0.20.2"])

@@ -78,7 +78,7 @@ def test_no_navigation_lists_the_records(base_site: Built, flat_site: Built) -> 
 def test_a_hand_written_page_can_ask_for_a_block(base_site: Built) -> None:
     article = base_site.article("guide/index.html")
     found = article.xpath(".//ul[contains(@class, 'kv-list')]//a/@data-kv-id")
-    assert found == ["pool-too-small", "first-step"]
+    assert found == ["pool-too-small", "second-step"]
 
 
 @pytest.mark.parametrize(
@@ -125,7 +125,7 @@ def test_a_strict_build_ends_at_a_claim_that_is_off_by_one_with_the_page_s_line(
         ("---\ntitle: x\n---\n\n[[one-thing#nothing]]\n", "handbook/guide.md:5:1: KV201"),
         (
             "# Guide\n\n<!-- kvgate: wurst -->\n",
-            "handbook/guide.md:3:1: KV002 no block is called 'wurst'",
+            "handbook/guide.md:3:1: KV001 no block is called 'wurst'",
         ),
     ],
 )

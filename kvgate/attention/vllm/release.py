@@ -87,7 +87,7 @@ class Device:
     def asked_members(self) -> tuple[str, ...]:
         """The members that users of the platform can mean, in the enumeration's order."""
         if self.platform == "rocm":
-            return tuple(self.entry["backends"])
+            return tuple(name for name in self.members if name in self.entry["backends"])
         return tuple(
             name
             for name, cls in self.members.items()

@@ -6,6 +6,7 @@ import { finding } from "./finding.js";
 import { suggesting } from "./lost.js";
 import { mapping } from "./map.js";
 import { hide } from "./previews.js";
+import { searching } from "./search.js";
 import { filtering, sortable } from "./tables.js";
 
 /**
@@ -22,6 +23,7 @@ const page = () => {
   hide();
   each("table[data-kv-sort]", sortable);
   each("input[data-kv-filter]", filtering);
+  each("input.md-search__input", searching);
   each("form[data-kv-find]", finding);
   each("[data-kv-map]", mapping);
   each("[data-kv-suggest]", (place) => suggesting(place).catch(() => null));
