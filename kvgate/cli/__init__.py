@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
 from io import TextIOWrapper
@@ -26,7 +27,12 @@ def main() -> None:
             # An old code page shows \u2026 for a letter that it doesn't have; it's no error.
             stream.reconfigure(errors="backslashreplace")
     try:
-        code = cli.main(prog_name="kvgate", standalone_mode=False)
+        try:
+            code = cli.main(prog_name="kvgate", standalone_mode=False)
+        except SystemExit as stop:
+            code = stop.code
+        # What is still held back fails here, where it can be told, and not at Python's very end.
+        sys.stdout.flush()
     except InputError as error:
         sys.stderr.write(explain(error) + "\n")
         code = 2
@@ -45,7 +51,14 @@ def main() -> None:
         elif isinstance(error, OSError):
             where = error.filename or "kvgate"
             sys.stderr.write(f"{where}:1:1: KV002 {error.strerror or error}\n")
+            _forget_output()
             code = 2
         else:
             raise
     sys.exit(code if isinstance(code, int) else 0)
+
+
+def _forget_output() -> None:
+    """Let what can't be written go, so that Python doesn't try and complain again at its end."""
+    with contextlib.suppress(OSError, ValueError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

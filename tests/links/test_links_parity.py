@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from importlib.metadata import version
 from typing import Any
 
 import pytest
@@ -12,6 +13,13 @@ from hypothesis import strategies as st
 from kvgate.records.headings import heading_ids
 from kvgate.records.rawhtml import RawHtmlAsText
 from kvgate.records.scanner import Scan, scan
+
+# Python before 3.11.5 gets pymdown-extensions 12, whose inline highlighter reads two code spans
+# that touch otherwise than CommonMark and its successor do.
+pytestmark = pytest.mark.skipif(
+    int(version("pymdown-extensions").split(".")[0]) < 13,
+    reason="pymdown-extensions before 13 reads adjoining code spans otherwise than CommonMark",
+)
 
 # Where the renderer itself goes astray there is no right answer, and lint says so.
 ASTRAY = {"KV228", "KV230", "KV231"}
