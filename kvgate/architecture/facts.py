@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from kvgate.architecture.config import Config, quoted
+from kvgate.architecture.config import ALIASES, Config, quoted
 from kvgate.architecture.family import Family
 from kvgate.architecture.quantization import quantization
 from kvgate.architecture.wrappers import Inside
@@ -62,13 +62,24 @@ def facts(
         "vocab_size": text.whole("vocab_size", most=2**32),
         "query_heads": text.whole("num_attention_heads", least=0, most=65_536) or 0,
         "dtype": _dtype(top, text),
-        "max_position_embeddings": text.whole("max_position_embeddings"),
+        "max_position_embeddings": _longest(text),
         "tie_word_embeddings": _tied(top, text, inside.model_type),
         "multimodal": any(whole.get(key) for key in _MODALITIES),
         "mm_prefix": _mm_prefix(top, text, inside),
         "quantization": quantization(whole, text.data, hf_quant_config),
         "rope": _rope(text),
     }
+
+
+def _longest(text: Config) -> int | None:
+    """The smallest of the keys for it, and Cohere's ``model_max_length`` before all of them."""
+    own = text.whole("max_position_embeddings")
+    found: dict[str, int] = {}
+    for key in ("max_position_embeddings", *ALIASES["max_position_embeddings"]):
+        value = text.data.get(key)
+        if isinstance(value, int) and not isinstance(value, bool) and 0 < value < 2**40:
+            found[key] = value
+    return found.get("model_max_length") or min(found.values(), default=own)
 
 
 def _dtype(top: Config, text: Config) -> str | None:

@@ -150,7 +150,7 @@ TYPES: Types = {
         for name, (kv_heads, head_dim) in _PLAIN.items()
     },
     "gpt_bigcode": Family(multi_query),
-    "falcon": Family(falcon),
+    "falcon": Family(falcon, {"max_position_embeddings": 2048}),
     "RefinedWeb": Family(falcon),
     "RefinedWebModel": Family(falcon),
     "chatglm": Family(chatglm),

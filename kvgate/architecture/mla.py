@@ -229,5 +229,5 @@ TYPES: Types = {
         ),
     ),
     "mistral_large4_text": Family(sourced, ignores=_GLM),
-    "longcat_flash": Family(longcat),
+    "longcat_flash": Family(longcat, ignores=("mla_scale_q_lora", "mla_scale_kv_lora")),
 }  # fmt: skip

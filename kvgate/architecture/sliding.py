@@ -196,6 +196,10 @@ _MISTRAL = {
     "intermediate_size": 14336, "max_position_embeddings": 131072, "vocab_size": 32000,
 }  # fmt: skip
 _QWEN2 = {"sliding_window": 4096, "max_window_layers": 28}
+_QWEN2_ALONE = {
+    "num_hidden_layers": 32, "hidden_size": 4096, "num_attention_heads": 32,
+    "intermediate_size": 22016, "max_position_embeddings": 32768, "vocab_size": 151936,
+}  # fmt: skip
 _GEMMA3 = {
     "num_attention_heads": 8, "vocab_size": 262208, "max_position_embeddings": 131072,
 }  # fmt: skip
@@ -215,7 +219,7 @@ TYPES: Types = {
     "solar": Family(windowed),
     "starcoder2": Family(windowed, defaults(2)),
     "voxtral_realtime_text": Family(windowed, defaults(8, window=4096)),
-    "qwen2": Family(flagged, defaults(32, **_QWEN2)),
+    "qwen2": Family(flagged, defaults(32, **_QWEN2), nested=_QWEN2_ALONE),
     "qwen2_moe": Family(flagged, defaults(16, **_QWEN2)),
     "qwen2_vl": Family(flagged, defaults(8, **_QWEN2)),
     "qwen2_vl_text": Family(flagged, defaults(8, **_QWEN2)),
@@ -234,7 +238,12 @@ TYPES: Types = {
     "qwen3_omni_moe_text": Family(flagged, defaults(4)),
     "smollm3": Family(unpositioned, defaults(4)),
     "dots1": Family(from_layer, defaults(32, window=4096)),
-    "gemma2": Family(alternating(2), defaults(4, 256, 4096), ignores=("sliding_window_size",)),
+    "gemma2": Family(
+        alternating(2),
+        defaults(4, 256, 4096),
+        nested={"max_position_embeddings": 8192},
+        ignores=("sliding_window_size",),
+    ),
     "vaultgemma": Family(alternating(2), defaults(4, 256, 4096)),
     "gemma3_text": Family(alternating(6, key=_EVERY), defaults(4, 256, 4096), nested=_GEMMA3),
     "gpt_oss": Family(with_sinks(alternating(2), always), defaults(8, 64, 128)),

@@ -93,7 +93,7 @@ WRAPPERS: dict[str, Wrapper] = {
     "deepseekocr": Wrapper(("language_config",), text="deepseek_v2"),
     "minimax_m3_vl": Wrapper(text="minimax_m3_text"),
     "minimax_vl_01": Wrapper(text="minimax_text_01"),
-    "lfm2_vl": Wrapper(text="lfm2"),
+    **dict.fromkeys(("lfm2_vl", "lfm2-vl"), Wrapper(text="lfm2")),
     "lfm3_vl": Wrapper(text="lfm3"),
     "internvl": Wrapper(text="qwen2"),
     "internvl_chat": Wrapper(_LLM),

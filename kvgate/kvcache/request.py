@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from packaging.version import InvalidVersion, Version
 
@@ -62,6 +63,7 @@ class Request:
         return self.gpu.sm if self.gpu is not None else None
 
 
+@lru_cache(maxsize=64)
 def engine_version(spec: str | None) -> tuple[str, Version, str]:
     """(engine, version, what was assumed) of ``vllm==0.33.0``, ``sglang``, or None for newest vLLM.
 

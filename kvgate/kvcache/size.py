@@ -13,6 +13,7 @@ from kvgate.errors import InputError
 from kvgate.kvcache.answer import PoolAnswer
 from kvgate.kvcache.explanation import explanation
 from kvgate.kvcache.fitting import ways_to_fit
+from kvgate.kvcache.length import length as engines_length
 from kvgate.kvcache.needs import Needs, needs
 from kvgate.kvcache.request import Request, engine_version
 from kvgate.kvcache.vllm_rules import vllm_rules
@@ -26,8 +27,8 @@ class Sizing:
     """Both answers: what the model needs, and what the engine reserves.
 
     ``pool`` is None where neither a GPU nor KV memory was given, and ``fits`` with it.
-    ``max_model_len`` is the length both were computed at, ``requested_dtype`` the KV dtype as it
-    was asked for.
+    ``max_model_len`` is the length both were computed at, ``ways`` are those to make it fit, and
+    ``requested_dtype`` is the KV dtype as it was asked for.
     """
 
     arch: Architecture
@@ -38,8 +39,14 @@ class Sizing:
     max_model_len: int
     fits: bool | None
     assumptions: tuple[str, ...]
-    explanation: tuple[str, ...]
+    ways: tuple[str, ...] = ()
     requested_dtype: str = "auto"
+
+    @property
+    def explanation(self) -> tuple[str, ...]:
+        """Both answers in sentences, with the numbers in place, and the ways to fit."""
+        lines = explanation(self.needs, self.max_model_len, self.pool, self.weights)
+        return (*lines, *self.ways)
 
     @property
     def sequence_bytes(self) -> int:
@@ -157,7 +164,7 @@ def size(
         # A version whose allocator nobody read is refused, also where only the need is asked for.
         vllm_rules(version)
     card = _gpu(gpu)
-    length = _length(arch, max_model_len)
+    length = engines_length(arch, max_model_len, engine=name, version=version)
     memory = [kv_cache_memory] if isinstance(kv_cache_memory, int) else kv_cache_memory
     if memory is not None and (not memory or min(memory) < 0):
         raise InputError(f"KV memory of {memory} bytes is impossible")
@@ -179,9 +186,10 @@ def size(
         weights = counted(tp)
     request = Request(
         arch=arch, gpu=card, engine=name, version=version, tp=tp, pp=pp, dcp=dcp,
-        kv_cache_dtype=kv_cache_dtype, dtype=dtype, ssm_dtype=ssm_dtype, max_model_len=length,
-        block_size=block_size, max_num_batched_tokens=max_num_batched_tokens,
-        max_num_seqs=max_num_seqs, gpu_memory_utilization=gpu_memory_utilization, memory=memory,
+        kv_cache_dtype=kv_cache_dtype, dtype=dtype, ssm_dtype=ssm_dtype,
+        max_model_len=length.tokens, block_size=block_size,
+        max_num_batched_tokens=max_num_batched_tokens, max_num_seqs=max_num_seqs,
+        gpu_memory_utilization=gpu_memory_utilization, memory=memory,
         prefix_caching=prefix_caching, weights_bytes=weights.bytes_per_rank,
         speculative=speculative_tokens, async_scheduling=async_scheduling,
         hybrid=hybrid_kv_cache_manager, mamba_cache_mode=mamba_cache_mode,
@@ -192,15 +200,10 @@ def size(
     notes = [assumed] if assumed else []
     if card is not None or memory is not None:
         pool = _pool(request, options)
-    lines = explanation(need, length, pool, weights)
+    ways: tuple[str, ...] = ()
     if pool is not None and not pool.fits:
-        lines += ways_to_fit(request, pool, lambda changed: _pool(changed, options), counted)
-    limit = arch.max_position_embeddings
-    if limit is not None and length > limit:
-        notes.append(
-            f"{length:,} tokens is beyond the {limit:,} that the config of {arch.id} gives; "
-            "engines refuse that unless told otherwise"
-        )
+        ways = ways_to_fit(request, pool, lambda changed: _pool(changed, options), counted)
+    notes += length.notes
     if speculative_tokens and arch.draft is None:
         notes.append(
             f"the config of {arch.id} brings no draft layers; a draft model's are not counted"
@@ -208,8 +211,8 @@ def size(
     notes += [*need.assumptions, *(pool.assumptions if pool is not None else ())]
     return Sizing(
         arch=arch, engine=f"{name}=={version}", needs=need, pool=pool, weights=weights,
-        max_model_len=length, fits=pool.fits if pool is not None else None,
-        assumptions=tuple(dict.fromkeys(notes)), explanation=lines,
+        max_model_len=length.tokens, fits=pool.fits if pool is not None else None,
+        assumptions=tuple(dict.fromkeys(notes)), ways=ways,
         requested_dtype=kv_cache_dtype,
     )  # fmt: skip
 
@@ -264,18 +267,6 @@ def _gpu(gpu: str | Gpu | None) -> Gpu | None:
     from kvgate.catalog.gpus import gpu as known
 
     return known(gpu)
-
-
-def _length(arch: Architecture, asked: int | None) -> int:
-    if asked is not None:
-        if asked < 1:
-            raise InputError(f"max_model_len is {asked}; it must be at least 1")
-        return asked
-    if arch.max_position_embeddings is None:
-        raise InputError(
-            f"the config of {arch.id} names no maximum length", hint="say max_model_len"
-        )
-    return arch.max_position_embeddings
 
 
 def _layer(layer: Layer, count: int, because: tuple[str, ...]) -> dict[str, Any]:
