@@ -22,7 +22,6 @@ def blocks(book: Book, to: To) -> Mapping[str, Block]:
         "fields": lambda words: fragment("fields.html.j2", tables=field_tables()),
         "find": lambda words: fragment("find.html.j2", kind="box", rows=int(words or 4), to=to),
         "size": size_block,
-        "suggest": lambda words: "<div data-kv-suggest></div>",
         "verified": lambda words: _verified(book, to),
         "worst": lambda words: _worst(book, to, int(words or 10)),
     }

@@ -43,7 +43,7 @@ def claims_html(source: str) -> Markup:
     """The HTML of a fence of prompts and outputs."""
     lines = [_line(line) for line in source.split("\n")]
     code = "\n".join(lines)
-    html = f'<div class="highlight kv-claims"><pre><code>{code}\n</code></pre></div>'
+    html = f'<div class="highlight kv-claims"><pre><code tabindex="0">{code}\n</code></pre></div>'
     return Markup(html)  # noqa: S704 - each line of it is escaped
 
 

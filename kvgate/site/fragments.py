@@ -16,6 +16,7 @@ from kvgate.errors import InputError
 __all__ = ["fragment", "headings", "holes", "named"]
 
 _ID = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)+")
+_TAG = re.compile(r"<[^<>]*>")
 _HEADING = re.compile(r'<h2 id="([^"]+)">(.*?)</h2>', re.DOTALL)
 
 
@@ -69,5 +70,5 @@ def named(text: str, names: Mapping[str, str]) -> Markup:
 
 
 def headings(html: str) -> list[tuple[str, str]]:
-    """(id, title as HTML) of each second-level heading of a fragment."""
-    return _HEADING.findall(html)
+    """(id, title as HTML without tags) of each second-level heading of a fragment."""
+    return [(id_, _TAG.sub("", title)) for id_, title in _HEADING.findall(html)]

@@ -56,7 +56,7 @@ def drawing(book: Book, record_id: str, to: Callable[[str], str]) -> Markup:
     width = (_RIGHT if right else _CENTRE) + _WIDTH - start
     own = book.library.records[record_id]
     parts = [
-        '<figure class="kv-graph">\n'
+        '<figure class="kv-graph" tabindex="0">\n'
         f'<svg viewBox="{start} 0 {width} {height}" width="{width}" height="{height}" '
         'aria-label="Records around this one">\n',
         *_column(book, [(i, _FROM[incoming[i]], incoming[i]) for i in left], 0, height, to),

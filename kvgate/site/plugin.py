@@ -40,6 +40,7 @@ from kvgate.site.fragments import headings
 from kvgate.site.handpages import faults, filled
 from kvgate.site.inert import InertExtension
 from kvgate.site.pages import Pages
+from kvgate.site.quickpage import Renderer, page_of
 from kvgate.site.record_page import RecordPages, path_of
 from kvgate.site.searching import entries
 from kvgate.site.virtual import Virtual
@@ -106,6 +107,7 @@ class KvgatePlugin(BasePlugin[KvgateConfig]):  # type: ignore[no-untyped-call]
         self._links.resolver = Resolver(_entries(self.book))
         self._records = RecordPages(self.book, self._addresses, self._report_url(config))
         self._search = _search_index(config)
+        self._renderer = Renderer(config)
         self._virtual: dict[str, Virtual] = {}
         self._edited = _up(Path(config.docs_dir), self._folder)
         self._pages = Pages(self.book, self._addresses)
@@ -200,6 +202,7 @@ class KvgatePlugin(BasePlugin[KvgateConfig]):  # type: ignore[no-untyped-call]
         file = File.generated(config, page.path, content=page.markdown, inclusion=inclusion)
         if page.record:
             file.edit_uri = f"{self._edited}/{posixpath.basename(page.record.path)}"
+            page_of(file, config, self._renderer)
         return file
 
     def _filled(self, html: str, path: str) -> str:

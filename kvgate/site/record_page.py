@@ -85,6 +85,7 @@ class RecordPages:
         if not found:
             heading, text = "", html
         heading = heading.replace("<h1 ", '<h1 class="kv-title" ', 1)
+        heading = fragment("record_path.html.j2", front=front, to=to) + heading
         head = _distinct(fragment("record_head.html.j2", **values), text)
         tail = _distinct(fragment("record_tail.html.j2", **values), text)
         below = headings(tail)

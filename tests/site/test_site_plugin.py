@@ -245,3 +245,31 @@ def test_a_page_of_the_docs_folder_yields_to_the_record_of_its_name(
     assert mkdocs(folder).returncode == 0
     page = (folder / "site" / "gotchas" / "one-thing" / "index.html").read_text("utf-8")
     assert "What is known as one-thing" in page
+
+
+def test_nothing_of_one_record_leaks_into_the_next(base: Base, text: Text, mkdocs: Mkdocs) -> None:
+    leaking = (
+        "The word KV and [a link][there].\n\n*[KV]: leaked\n\n[there]: https://leaked.example\n\n"
+        "### Twice\n\n### Twice"
+    )
+    plain = "The word KV and [a link][there].\n\n### Twice\n\n### Twice"
+    records = {
+        "a-thing.md": text("a-thing", notes=plain),
+        "b-thing.md": text("b-thing", notes=leaking),
+        "c-thing.md": text("c-thing", notes=plain),
+    }
+    folder = base(records, guide="# Guide\n")
+    assert mkdocs(folder).returncode == 0
+    pages = {
+        name: (folder / "site" / "gotchas" / name / "index.html").read_text("utf-8")
+        for name in ("a-thing", "b-thing", "c-thing")
+    }
+    assert "leaked" in pages["b-thing"]
+    assert "leaked" not in pages["a-thing"] + pages["c-thing"]
+    same = pages["a-thing"].replace("a-thing", "c-thing")
+    assert (
+        same[same.find("<article") : same.find("</article")]
+        == (
+            pages["c-thing"][pages["c-thing"].find("<article") : pages["c-thing"].find("</article")]
+        )
+    )

@@ -53,6 +53,21 @@ def test_a_title_is_shown_letter_for_letter(base_site: Built) -> None:
     assert page.findtext(".//title") == f"{title} - A base of ours"
 
 
+def test_a_record_says_where_it_stands(base_site: Built) -> None:
+    path = base_site.article(POOL).xpath(".//nav[@class='kv-path']/a/@href")
+    assert path == ["../", "../../severity/blocks-start/"]
+
+
+def test_a_page_that_is_shared_elsewhere_brings_its_title_and_point(base_site: Built) -> None:
+    page = base_site.page(POOL)
+    (title,) = page.xpath("//meta[@property='og:title']/@content")
+    (about,) = page.xpath("//meta[@property='og:description']/@content")
+    assert title == "The pool is <too small> & the `engine` stops: *always*"
+    assert about.startswith("The engine stops after 12 s, for good.")
+    (address,) = page.xpath("//meta[@property='og:url']/@content")
+    assert address == "https://kb.example/deep/path/gotchas/pool-too-small/"
+
+
 def test_what_to_read_first_is_a_path_that_begins_with_what_stands_on_nothing(
     base_site: Built,
 ) -> None:

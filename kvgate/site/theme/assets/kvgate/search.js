@@ -21,6 +21,8 @@ const certain = (records, query) => {
 /** @param {HTMLInputElement} input */
 export const searching = (input) => {
   if (!isNew(input)) return;
+  // The theme's dialog has no name for those who hear it.
+  input.closest("[role=dialog]")?.setAttribute("aria-label", input.placeholder || "Search");
   const place = element("div", "kv-search md-typeset");
   document.querySelector(".md-search-result")?.before(place);
   // Before the theme looks: to its search a dash before a word means "without", and nobody means so.
