@@ -157,20 +157,45 @@ def site(counts: Sequence[int]) -> None:
 
 
 def in_process() -> None:
-    """Sizings and gate queries a second in one process."""
+    """Sizings a second in one process: asked again, worked out anew, and with a pool."""
     from kvgate import model
-    from kvgate.kvcache.needs import needs
+    from kvgate.kvcache import needs as needs_of
+    from kvgate.kvcache import size
 
+    needs_module = sys.modules["kvgate.kvcache.needs"]
     archs = [
         model(n) for n in ("Qwen/Qwen3-8B", "google/gemma-4-31B-it", "deepseek-ai/DeepSeek-V3")
     ]
-    count, start = 0, time.perf_counter()
-    while time.perf_counter() - start < 1.0:
+
+    def again(tp: int, turn: int) -> None:
         for arch in archs:
+            needs_of(arch, tp=tp).rank_sequence_bytes(131072 + turn)
+
+    def anew(tp: int, turn: int) -> None:
+        for arch in archs:
+            needs_module._CACHE.clear()
+            needs_of(arch, tp=tp).rank_sequence_bytes(131072 + turn)
+
+    def whole(tp: int, turn: int) -> None:
+        for arch in archs:
+            size(arch, tp=tp, max_model_len=1 + turn)
+
+    def pooled(tp: int, turn: int) -> None:
+        for arch in archs:
+            size(arch, tp=tp, max_model_len=1 + turn, gpu="h200", weights_bytes=1 << 30)
+
+    for what, call, bound in (
+        ("sizings in one process (needs of a length)", again, "> 100,000/s"),
+        ("  each worked out anew, nothing kept", anew, ""),
+        ("  kvgate.size, with its sentences to hand", whole, ""),
+        ("  kvgate.size for a GPU: the engine's pool too", pooled, ""),
+    ):
+        count, start = 0, time.perf_counter()
+        while time.perf_counter() - start < 1.0:
             for tp in (1, 2, 4, 8):
-                needs(arch, tp=tp).sequence_bytes(131072)
+                call(tp, count)
                 count += 1
-    row("sizings in one process", f"{count:,}/s", "", "> 100,000/s")
+        row(what, f"{count * len(archs):,}/s", "", bound)
 
 
 def log() -> None:
