@@ -10,7 +10,7 @@ import click
 
 from kvgate.cli.engine_options import FLAGS, engine_options
 from kvgate.errors import InputError
-from kvgate.units import GiB, parse_count
+from kvgate.units import GiB, parse_bytes, parse_count
 
 __all__ = ["command"]
 
@@ -30,7 +30,7 @@ class Count(click.ParamType[int]):
 
 
 class Gibibytes(click.ParamType[tuple[int, ...]]):
-    """GiB as bytes; several with commas, one for each pipeline stage."""
+    """GiB as bytes, or a size with its unit; several with commas, one for each pipeline stage."""
 
     name = "GiB"
 
@@ -39,16 +39,19 @@ class Gibibytes(click.ParamType[tuple[int, ...]]):
     ) -> tuple[int, ...]:
         if isinstance(value, tuple):
             return value
-        sizes = []
-        for part in str(value).split(","):
+        return tuple(self._size(part.strip(), param, ctx) for part in str(value).split(","))
+
+    def _size(self, text: str, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        try:
+            size = round(float(text) * GiB)
+        except (OverflowError, ValueError):
             try:
-                size = float(part)
-            except ValueError:
-                self.fail(f"{part!r} is not a number of GiB", param, ctx)
-            if not 0 <= size < 1 << 20:
-                self.fail(f"{part} GiB are impossible", param, ctx)
-            sizes.append(round(size * GiB))
-        return tuple(sizes)
+                size = parse_bytes(text)
+            except InputError:
+                self.fail(f"{text!r} is not a number of GiB, nor one with a unit", param, ctx)
+        if not 0 <= size < 1 << 50:
+            self.fail(f"{text} GiB are impossible", param, ctx)
+        return size
 
 
 _COUNT, _RANKS, _SIZES = Count(), click.IntRange(1), Gibibytes()

@@ -69,7 +69,7 @@ def vllm_pool(
     blocks = min(m // size for m, size in zip(memory, sizes, strict=True) if size)
     worst = max(sizes)
     per_request = tuple(group.blocks(demand) for group in groups)
-    asked = _blocks_asked(groups, per_request, rules)
+    asked = max(_blocks_asked(groups, per_request, rules, stage) for stage in stages)
     concurrency = blocks / asked if asked else 0.0
     if rules.reports_concurrency:
         tokens = int(concurrency * demand.max_model_len)
@@ -94,17 +94,19 @@ def vllm_pool(
     )  # fmt: skip
 
 
-def _blocks_asked(groups: tuple[Group, ...], blocks: tuple[int, ...], rules: VllmRules) -> int:
-    if rules.sums_group_blocks:
+def _blocks_asked(
+    groups: tuple[Group, ...], blocks: tuple[int, ...], rules: VllmRules, stage: range
+) -> int:
+    """The blocks of one request, as the stage's own report counts them."""
+    sizes = {page.bytes_ for group in groups for _, page in group.layers}
+    if rules.sums_group_blocks or len(sizes) == 1:
         return sum(blocks)
-    # Before, the groups' bytes were added up and divided by the first group's page.
-    sizes = [sum(page.bytes_ for _, page in group.layers) for group in groups]
-    if len({group.page.bytes_ for group in groups}) == 1 and all(
-        page.bytes_ == group.page.bytes_ for group in groups for _, page in group.layers
-    ):
+    # Before, the bytes of the stage's layers were added up and divided by the first group's page.
+    held = [sum(p.bytes_ for i, p in group.layers if i in stage) for group in groups]
+    if not held[0]:
         return sum(blocks)
-    total = sum(count * size for count, size in zip(blocks, sizes, strict=True))
-    return -(-total // sizes[0])
+    total = sum(count * size for count, size in zip(blocks, held, strict=True))
+    return -(-total // held[0])
 
 
 def _explain(

@@ -163,6 +163,14 @@ def test_other_engines_take_their_own_flags_and_no_others(
     assert "--mem-fraction-static is a flag of sglang, and the engine is vllm" in wrong.err
 
 
+@pytest.mark.parametrize("text", ["40", "40.0", "40GiB", "40 GiB", "42949672960 B"])
+def test_memory_is_read_as_logs_and_people_write_it(
+    capsys: pytest.CaptureFixture[str], text: str
+) -> None:
+    pool = Run(capsys, NEXT, "--kv-cache-memory", text, "--json").json["pool"]
+    assert pool["bytes_per_rank"] == 40 * 2**30
+
+
 @pytest.mark.parametrize(
     ("flags", "says"),
     [
@@ -172,7 +180,8 @@ def test_other_engines_take_their_own_flags_and_no_others(
         (["--gpu-memory-utilization", "0"], "gpu-memory-utilization"),
         (["--kv-cache-memory", "lots"], "number of GiB"),
         (["--kv-cache-memory", "-1"], "impossible"),
-        (["--kv-cache-memory", "nan"], "impossible"),
+        (["--kv-cache-memory", "nan"], "number of GiB"),
+        (["--kv-cache-memory", "42949672960"], "impossible"),
         (["--kv-cache-memory", "1,2,3", "--pp", "2"], "3 memory figures for 2 pipeline stages"),
         (["--max-model-len", "0"], "max_model_len is 0"),
         (["--max-num-seqs", "0", "--gpu", "H100"], "max_num_seqs is 0"),

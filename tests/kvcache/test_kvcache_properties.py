@@ -110,6 +110,21 @@ def test_the_engine_reserves_at_least_what_the_model_needs(
         assert sizing.needs.rank_sequence_bytes(context) <= reserved * (1 + 1e-9)
 
 
+@given(_models(), _VERSIONS, st.integers(1, 1 << 16), st.integers(0, 1 << 16))
+@_QUICK
+def test_a_longer_limit_never_serves_more_at_once(
+    arch: Architecture, version: str, context: int, more: int
+) -> None:
+    try:
+        shorter, longer = (
+            size(arch, engine=f"vllm=={version}", kv_cache_memory=900 * GiB, max_model_len=length)
+            for length in (context, context + more)
+        )
+    except InputError:
+        return
+    assert (longer.max_concurrency or 0) <= (shorter.max_concurrency or 0)
+
+
 @given(_models(), _VERSIONS, st.integers(1, 1 << 16))
 @_QUICK
 def test_exactly_the_needed_bytes_admit_exactly_that_sequence(
