@@ -8,6 +8,7 @@ from pathlib import Path
 import click
 
 from kvgate.claims.report import Report, nothing_ran
+from kvgate.cli.collector import paused
 from kvgate.cli.findings import FORMATS, Format, render
 from kvgate.errors import Diagnostic
 from kvgate.records.record import Record
@@ -35,8 +36,9 @@ def command(paths: tuple[str, ...], fix: bool, write: bool, form: Format) -> Non
     if write and not fix:
         raise click.UsageError("--write goes with --fix")
     namespace = default_namespace()
-    records, found = _records(paths)
-    reports = [(record, run(record.claims, namespace)) for record in records]
+    with paused():
+        records, found = _records(paths)
+        reports = [(record, run(record.claims, namespace)) for record in records]
     found += [d for _, report in reports for d in report.diagnostics]
     empty = nothing_ran((r for _, r in reports), path=paths[0] if paths else "gotchas")
     if empty:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import click
 
+from kvgate.cli.collector import paused
 from kvgate.cli.findings import FORMATS, Format, render
 
 __all__ = ["command"]
@@ -36,7 +37,8 @@ def command(paths: tuple[Path, ...], fix: bool, write: bool, form: Format) -> No
     if fix:
         lint(paths)  # a path that isn't there is an error before anything is written
         _mend(paths, write=write)
-    found = lint(paths, rules=rules())
+    with paused():
+        found = lint(paths, rules=rules())
     text = render(found, form)
     if text:
         click.echo(text)

@@ -135,7 +135,7 @@ class Needs:
 # Sizing is asked for many times over with the same architecture. Hashing one takes longer than the
 # sizing, so the cache is keyed by identity and holds the architecture, which keeps the id taken.
 _CACHE: OrderedDict[tuple[object, ...], tuple[Architecture, Needs]] = OrderedDict()
-_CACHE_SIZE = 512
+_CACHE_SIZE = 4096
 
 
 def needs(

@@ -77,6 +77,7 @@ _FACTORS = re.compile(
 _NAME_BEFORE = re.compile(
     r"(?:\b[A-Z]{1,3}\d{1,4}[A-Za-z]*|\b\d{4}|\b(?:SXM\d?|PCIe|NVL|Ada|Ti|SUPER))[ -]\Z"
 )
+_DIGIT = re.compile(r"\d")
 _DECADE = re.compile(r"(?:\d{3}|\d)0s\Z")
 
 
@@ -95,6 +96,8 @@ def quantities(text: str) -> Iterator[Quantity]:
     >>> [q.text for q in quantities("SM90 at TP4 takes 24.0 KiB/token, 1.62x in 452 ms.")]
     ['24.0 KiB', '1.62x', '452 ms']
     """
+    if not _DIGIT.search(text):
+        return  # most sentences
     measured = [m for m in _UNIT.finditer(text) if _counts(m, text)]
     factors = list(_FACTORS.finditer(text))
     end = 0

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import unicodedata
+from functools import lru_cache
 
 __all__ = ["slug"]
 
 
+# Records share most of their headings, and links name them again.
+@lru_cache(maxsize=4096)
 def slug(text: str, separator: str = "-") -> str:
     """The id of a heading: NFC, lower case, letters of every script, digits and ``_`` kept.
 
