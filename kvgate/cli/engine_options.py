@@ -27,6 +27,7 @@ FLAGS: dict[str, tuple[str, str]] = {
     "--cache-type-v": ("llama.cpp", "cache_type_v"),
     "--free-gpu-memory-fraction": ("tensorrt-llm", "free_gpu_memory_fraction"),
     "--tokens-per-block": ("tensorrt-llm", "tokens_per_block"),
+    "--max-attention-window": ("tensorrt-llm", "max_attention_window"),
 }
 
 

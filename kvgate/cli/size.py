@@ -29,6 +29,19 @@ class Count(click.ParamType[int]):
             self.fail(str(error), param, ctx)
 
 
+class Counts(click.ParamType[tuple[int, ...]]):
+    """Whole numbers with commas between them: 512,512,32K."""
+
+    name = "counts"
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> tuple[int, ...]:
+        if isinstance(value, tuple):
+            return value
+        return tuple(_COUNT.convert(part.strip(), param, ctx) for part in str(value).split(","))
+
+
 class Gibibytes(click.ParamType[tuple[int, ...]]):
     """GiB as bytes, or a size with its unit; several with commas, one for each pipeline stage."""
 
@@ -130,6 +143,9 @@ _ONE_ENGINE: dict[str, dict[str, Any]] = {
     "--free-gpu-memory-fraction":
         {"type": _SHARE, "help": "TensorRT-LLM: the share of free memory for the pool."},
     "--tokens-per-block": {"type": _RANKS, "help": "TensorRT-LLM: tokens of a block."},
+    "--max-attention-window":
+        {"type": Counts(), "help": "TensorRT-LLM: tokens that each layer keeps, with commas; the "
+         "list repeats over the layers."},
 }  # fmt: skip
 
 

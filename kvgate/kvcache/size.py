@@ -210,7 +210,8 @@ def size(
         )
     notes += [*need.assumptions, *(pool.assumptions if pool is not None else ())]
     return Sizing(
-        arch=arch, engine=f"{name}=={version}", needs=need, pool=pool, weights=weights,
+        arch=arch, engine=f"{name}=={version}" if version.release != (0,) else name,
+        needs=need, pool=pool, weights=weights,
         max_model_len=length.tokens, fits=pool.fits if pool is not None else None,
         assumptions=tuple(dict.fromkeys(notes)), ways=ways,
         requested_dtype=kv_cache_dtype,

@@ -1,19 +1,24 @@
 """TensorRT-LLM's block pool: a fraction of what is free, in blocks of tokens.
 
-Only pools of one kind of layer are modelled; windowed layers and states get pools of their own by
-rules that kvgate has no source for.
+A window bounds what a layer attends to; what it keeps is another setting's business. Without
+``max_attention_window`` the KV-cache manager keeps windowed layers whole, in one pool with the
+rest; with it, each window has a pool of its own and an equal share of the memory. Source:
+TensorRT-LLM at 001541ba, ``_torch/pyexecutor/resource_manager.py`` (KVCacheManager, and
+calculate_max_num_blocks_for_vswa), read 2026-11-30.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from kvgate.architecture.layers import MLA, Attention, NoCache
 from kvgate.errors import InputError
 from kvgate.kvcache.answer import PoolAnswer, Range
-from kvgate.kvcache.needs import needs
+from kvgate.kvcache.needs import Needs, needs
 from kvgate.kvcache.request import Request
 from kvgate.kvcache.reserve import visible_bytes
+from kvgate.kvcache.stages import pipeline_stages
 from kvgate.units import GiB, format_bytes
 
 __all__ = ["TrtllmOptions", "trtllm_answer"]
@@ -21,28 +26,46 @@ __all__ = ["TrtllmOptions", "trtllm_answer"]
 
 @dataclass(frozen=True, slots=True)
 class TrtllmOptions:
-    """``free_gpu_memory_fraction`` and ``tokens_per_block`` of the KV cache configuration."""
+    """The KV cache configuration: ``free_gpu_memory_fraction``, ``tokens_per_block``, and
+    ``max_attention_window``, tokens by layer, repeated over the layers (none: keep all)."""
 
     free_gpu_memory_fraction: float = 0.9
     tokens_per_block: int = 32
+    max_attention_window: tuple[int, ...] = ()
 
     def __post_init__(self) -> None:
         if not 0 < self.free_gpu_memory_fraction <= 1:
             raise InputError("free_gpu_memory_fraction must be above 0, up to 1")
         if self.tokens_per_block < 1:
             raise InputError("tokens_per_block must be at least 1")
+        if any(window < 1 for window in self.max_attention_window):
+            raise InputError("max_attention_window must be tokens, at least 1 for each layer")
+
+
+@dataclass(frozen=True, slots=True)
+class _Pool:
+    """The blocks of the layers that keep ``window`` tokens, on the rank with the fewest."""
+
+    window: int
+    layers: int
+    bytes_per_token: float
+    blocks: int
+
+    def held(self, context: int, block: int) -> int:
+        """Blocks that a request of ``context`` tokens takes here."""
+        return -(-min(context, self.window) // block)
 
 
 def trtllm_answer(request: Request, options: TrtllmOptions | None) -> PoolAnswer:
-    """The block pool for a model whose layers all keep every token.
+    """The pools of a model of attention layers, one for each window that is kept.
 
-    Raises InputError for windowed and state layers, and where no memory is given.
+    Raises InputError for layers with a state, for cross-attention, and where no memory is given.
     """
     settings = options or TrtllmOptions()
     for group in request.arch.groups:
         layer = group.layer
         known = isinstance(layer, (MLA, NoCache)) or (
-            isinstance(layer, Attention) and layer.kind == "full"
+            isinstance(layer, Attention) and layer.kind != "cross"
         )
         if not known:
             raise InputError(f"kvgate does not know TensorRT-LLM's pools for {layer.kind} layers")
@@ -53,17 +76,73 @@ def trtllm_answer(request: Request, options: TrtllmOptions | None) -> PoolAnswer
     )  # fmt: skip
     memory, notes = _memory(request, settings)
     block = request.block_size or settings.tokens_per_block
-    per_block = int(need.bytes_per_token_per_rank * block)
-    blocks = [max(size, 0) // per_block for size in (memory.low, memory.likely, memory.high)]
-    tokens = blocks[1] * block
-    longest = tokens
-    lines = [f"{format_bytes(memory.likely)} / ({block} tokens x "
-             f"{format_bytes(need.bytes_per_token_per_rank)}) = {blocks[1]:,} blocks"]  # fmt: skip
+    length = request.max_model_len
+    vector = [min(length, w) for w in settings.max_attention_window] or [length]
+    per_layer = _per_layer(need)
+    pools = _pools(request, per_layer, vector, memory.likely, block)
+    whole = max(pools, key=lambda pool: pool.window)
+    longest = whole.blocks * block
+    if whole.window < length and all(p.blocks >= p.held(length, block) for p in pools):
+        longest = max(longest, length)  # every layer forgets: no length fills the pool
+    at_once = min(p.blocks / max(p.held(length, block), 1) for p in pools)
+    if len(pools) == 1 and whole.window >= length:
+        at_once = longest / length
+    windowed = any(
+        isinstance(g.layer, Attention) and g.layer.kind != "full" for g in request.arch.groups
+    )
+    if windowed and not settings.max_attention_window:
+        notes += (
+            "windowed layers are kept whole, as TensorRT-LLM does without max_attention_window; "
+            "a KV-cache manager of version 2 may derive the windows itself",
+        )
     return PoolAnswer(
-        memory=memory, block_size=block, blocks=blocks[1], tokens=tokens,
-        max_concurrency=tokens / request.max_model_len, longest=longest,
-        fits=request.max_model_len <= longest, lines=tuple(lines), assumptions=notes,
+        memory=memory, block_size=block, blocks=sum(p.blocks for p in pools), tokens=longest,
+        max_concurrency=at_once, longest=longest, fits=at_once >= 1,
+        lines=tuple(_lines(pools, memory.likely, block)), assumptions=notes,
+        extra=(("windows", {str(p.window): p.blocks for p in pools}),) if len(pools) > 1 else (),
     )  # fmt: skip
+
+
+def _per_layer(need: Needs) -> dict[int, float]:
+    """Bytes a token on one rank of each layer, windowed or not."""
+    found: dict[int, float] = {}
+    for group in need.groups:
+        held = group.rank_growing + (group.rank_window_bytes / group.window if group.window else 0)
+        found.update(dict.fromkeys(group.indices, held / group.count))
+    return found
+
+
+def _pools(
+    request: Request, per_layer: Mapping[int, float], vector: list[int], memory: int, block: int
+) -> list[_Pool]:
+    """One pool for each window, with the fewest blocks that a pipeline stage has for it."""
+    fewest: dict[int, _Pool] = {}
+    for stage in pipeline_stages(request.arch.num_layers, request.pp):
+        kept = [index for index in stage if index in per_layer]
+        windows: dict[int, list[float]] = {}
+        for place, index in enumerate(kept):
+            windows.setdefault(vector[place % len(vector)], []).append(per_layer[index])
+        for window, costs in windows.items():
+            share = max(memory, 0) / len(windows)
+            blocks = int(share / sum(costs)) // block
+            if len(windows) == 1:
+                blocks = max(memory, 0) // int(sum(costs) * block)
+            pool = _Pool(window, len(costs), sum(costs), blocks)
+            if window not in fewest or blocks < fewest[window].blocks:
+                fewest[window] = pool
+    return [fewest[window] for window in sorted(fewest)]
+
+
+def _lines(pools: list[_Pool], memory: int, block: int) -> list[str]:
+    if len(pools) == 1:
+        (pool,) = pools
+        return [f"{format_bytes(memory)} / ({block} tokens x "
+                f"{format_bytes(pool.bytes_per_token)}) = {pool.blocks:,} blocks"]  # fmt: skip
+    return [
+        f"{pool.layers} layers keep {pool.window:,} tokens: {format_bytes(memory)} / {len(pools)} "
+        f"/ ({block} tokens x {format_bytes(pool.bytes_per_token)}) = {pool.blocks:,} blocks"
+        for pool in pools
+    ]
 
 
 def _memory(request: Request, settings: TrtllmOptions) -> tuple[Range, tuple[str, ...]]:

@@ -226,8 +226,8 @@ def test_engines_refuse_what_they_cannot_do() -> None:
         size(_LLAMA, engine="llama.cpp", tp=2, kv_cache_memory=GiB)
     with pytest.raises(InputError, match="expanded heads or the latent"):
         size("deepseek-ai/DeepSeek-V3", engine="llama.cpp", kv_cache_memory=GiB)
-    with pytest.raises(InputError, match="TensorRT-LLM's pools for sliding layers"):
-        size("openai/gpt-oss-20b", engine="tensorrt-llm", kv_cache_memory=GiB)
+    with pytest.raises(InputError, match="TensorRT-LLM's pools for mamba2 layers"):
+        size("nvidia/Nemotron-H-56B-Base-8K", engine="tensorrt-llm", kv_cache_memory=GiB)
     with pytest.raises(InputError, match="unknown Mamba cache strategy"):
         SglangOptions(mamba_strategy="extra")
     with pytest.raises(InputError, match="in range"):
