@@ -13,8 +13,9 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
@@ -198,6 +199,31 @@ def in_process() -> None:
         row(what, f"{count * len(archs):,}/s", "", bound)
 
 
+def gates() -> None:
+    """Backend questions a second of one core, each another one, from the tests' golden tables."""
+    from kvgate.attention.batch import answer
+    from kvgate.attention.sglang import resolve
+    from scripts.golden_questions import of_sglang, of_vllm
+
+    def asked(call: Callable[[Any], object], questions: Sequence[Any]) -> float:
+        for question in questions:
+            call(question)
+        spent = []
+        for _ in range(5):
+            start = time.process_time()
+            for question in questions:
+                call(question)
+            spent.append(time.process_time() - start)
+        return len(questions) / min(spent)
+
+    for what, call, questions in (
+        ("SGLang 0.5.23 resolutions in one process", resolve, of_sglang("0.5.23")),
+        ("vLLM 0.33.0 batch rows in one process", answer, of_vllm("0.33.0")),
+    ):
+        rate = asked(call, questions)
+        row(what, f"{rate:,.0f}/CPU s", f"{len(questions):,} different ones", "> 20,000/s")
+
+
 def log() -> None:
     """A large log with 500 signatures, beside grep with the same texts."""
     from random import Random
@@ -248,6 +274,7 @@ PARTS = {
     "records": lambda quick: records((1000,) if quick else (1000, 10_000)),
     "site": lambda quick: site((300,) if quick else (1000, 3000)),
     "in-process": lambda quick: in_process(),
+    "gates": lambda quick: gates(),
     "log": lambda quick: log(),
 }
 

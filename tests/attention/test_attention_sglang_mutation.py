@@ -100,9 +100,9 @@ def _other(value: Any) -> Any:
 
 
 def _mutant(known: Rules, cell: tuple[str, ...]) -> Rules:
-    mutated = replace(known, data=copy.deepcopy(known.data))
-    _flip(mutated.data, cell)
-    return mutated
+    data = copy.deepcopy(known.data)
+    _flip(data, cell)
+    return replace(known, data=data)
 
 
 def _notices(query: Query, told: str) -> bool:

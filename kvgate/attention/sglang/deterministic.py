@@ -9,13 +9,13 @@ __all__ = ["deterministic", "deterministic_late"]
 
 def deterministic(state: State) -> None:
     """Since 0.5.11: before the automatic choice, so that its own choice holds."""
-    if not _late(state):
+    if state["enable_deterministic_inference"] and not _late(state):
         _apply(state)
 
 
 def deterministic_late(state: State) -> None:
     """Up to 0.5.10: after everything, so that an automatic backend counts as the user's."""
-    if _late(state):
+    if state["enable_deterministic_inference"] and _late(state):
         _apply(state)
 
 
@@ -24,8 +24,6 @@ def _late(state: State) -> bool:
 
 
 def _apply(state: State) -> None:
-    if not state["enable_deterministic_inference"]:
-        return
     state.warn("w.deterministic.sampling")
     latent = state.rules.among("deterministic_mla", state.architecture)
     backend = state["attention_backend"]

@@ -37,24 +37,20 @@ def _take_checkpoints(state: State) -> object:
 
 def moe_hook(state: State) -> None:
     """The runner that the architecture's hook sets, before the lists of backends are asked."""
-    if not _late(state):
-        _hook(state)
+    rule = _RULES.get(state.architecture)
+    if rule is not None and not _late(state):
+        rule(state)
 
 
 def moe_hook_late(state: State) -> None:
     """The same, in releases whose hooks asked their list of backends first."""
-    if _late(state):
-        _hook(state)
+    rule = _RULES.get(state.architecture)
+    if rule is not None and _late(state):
+        rule(state)
 
 
 def _late(state: State) -> bool:
     return state.rules.place("w.gpt_oss.sm100") == state.rules.place("allowed.gpt_oss")
-
-
-def _hook(state: State) -> None:
-    for names, rule in _RULES:
-        if state.architecture in names:
-            rule(state)
 
 
 def moe_sparse_mla(state: State) -> None:
@@ -210,7 +206,7 @@ def _command_a(state: State) -> None:
         state["moe_runner_backend"] = "flashinfer_trtllm"
 
 
-_RULES: tuple[tuple[tuple[str, ...], Callable[[State], None]], ...] = (
+_BY_NAMES: tuple[tuple[tuple[str, ...], Callable[[State], None]], ...] = (
     (("GptOssForCausalLM",), _gpt_oss),
     (("MiMoV2ForCausalLM", "MiMoV2FlashForCausalLM"), _mimo),
     (("Gemma4ForConditionalGeneration", "Gemma4ForCausalLM",
@@ -228,6 +224,14 @@ _RULES: tuple[tuple[tuple[str, ...], Callable[[State], None]], ...] = (
     (("KimiK3ForConditionalGeneration",), _kimi_k3),
     (("Cohere2VisionForConditionalGeneration", "Cohere2MoeForCausalLM"), _command_a),
 )  # fmt: skip
+_RULES = {name: rule for names, rule in _BY_NAMES for name in names}
+
+
+_GATES = {
+    "flashinfer_cutlass": "moe.cutlass",
+    "flashinfer_trtllm": "moe.trtllm",
+    "flashinfer_trtllm_routed": "moe.trtllm_routed",
+}
 
 
 def moe_gate(state: State) -> None:
@@ -238,12 +242,7 @@ def moe_gate(state: State) -> None:
         runner = state["moe_runner_backend"] = "flashinfer_cutlass"
     if runner == "auto" and state["quantization"] == "mxfp8":
         runner = state["moe_runner_backend"] = "flashinfer_trtllm"
-    gates = {
-        "flashinfer_cutlass": "moe.cutlass",
-        "flashinfer_trtllm": "moe.trtllm",
-        "flashinfer_trtllm_routed": "moe.trtllm_routed",
-    }
-    key = gates.get(runner)
+    key = _GATES.get(runner)
     if key is None:
         return
     if state["quantization"] not in state.rules.members(key):

@@ -8,7 +8,7 @@ from typing import Any
 from kvgate.attention.sglang.outcome import RefusedError
 from kvgate.attention.sglang.release import Rules, field_of
 
-__all__ = ["settings", "unchecked"]
+__all__ = ["settings"]
 
 # Options with checks of their own in SGLang that no rule here follows.
 _UNCHECKED = frozenset({
@@ -20,13 +20,14 @@ _UNCHECKED = frozenset({
 _STRATEGY = "mamba_radix_cache_strategy"
 
 
-def settings(rules: Rules, flags: Mapping[str, object]) -> dict[str, Any]:
-    """Every setting of the release: its default, or what the user gave.
+def settings(rules: Rules, flags: Mapping[str, object]) -> tuple[dict[str, Any], list[str]]:
+    """What the user set, by the names SGLang stores it under, and what of it can't be judged.
 
     Raises InputError for an option the release doesn't have, RefusedError for a value outside an
     option's choices, in argparse's words.
     """
-    cfg = dict(rules.defaults)
+    asked: dict[str, Any] = {}
+    unknown = []
     for name, value in flags.items():
         entry = rules.option(name)
         choices = entry.get("choices")
@@ -37,13 +38,10 @@ def settings(rules: Rules, flags: Mapping[str, object]) -> dict[str, Any]:
                 f"error: argument {spelled}: invalid choice: {value!r} (choose from {listed})",
                 "argparse",
             )
-        cfg[field_of(entry)] = value
-    if cfg.get(_STRATEGY) == "auto" and not rules.has("mamba.no_buffer_overlap"):
-        cfg[_STRATEGY] = "no_buffer"
-    return cfg
-
-
-def unchecked(rules: Rules, flags: Mapping[str, object]) -> list[str]:
-    """What is not known of a question: the options whose own checks no rule here follows."""
-    named = [name for name in flags if rules.option(name)["dest"] in _UNCHECKED]
-    return [f"what SGLang's own checks of {name} say: they are not modelled" for name in named]
+        asked[field_of(entry)] = value
+        if entry["dest"] in _UNCHECKED:
+            unknown.append(f"what SGLang's own checks of {name} say: they are not modelled")
+    if not rules.has("mamba.no_buffer_overlap"):
+        strategy = asked.get(_STRATEGY, rules.defaults.get(_STRATEGY))
+        asked[_STRATEGY] = "no_buffer" if strategy == "auto" else strategy
+    return asked, unknown

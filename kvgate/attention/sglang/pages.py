@@ -22,6 +22,8 @@ _GATES = {
 def backend_pages(state: State) -> None:
     """A backend that takes some page sizes only replaces any other one, with a warning."""
     asked = state.any_backend | {state["speculative_draft_attention_backend"]}
+    if asked.isdisjoint(_GATES):
+        return
     for backend in [name for name in _GATES if name in asked]:
         gate = _GATES[backend]
         # Up to 0.5.10 a backend with a gate asked it first, and only then for the page.
@@ -54,11 +56,13 @@ def _snap(state: State, backend: str, key: str, *, prefill: bool, draft: bool = 
 
 def fa4_page(state: State) -> None:
     """fa4 on SM100 outside MLA takes page 128; the draft tree of topk above 1 keeps its own."""
+    if state.mla or state.major != 10:
+        return
     wide = state.rules.does("fa4_page_base")
     named = state.any_backend if wide else {state["prefill_attention_backend"]}
     topk = state["speculative_eagle_topk"] or 0
     keeps_tree = state.rules.does("fa4_page_keeps_tree")
-    if "fa4" not in named or state.mla or state.major != 10 or (keeps_tree and topk > 1):
+    if "fa4" not in named or (keeps_tree and topk > 1):
         return
     state.warn("w.page.fa4")
     state.change("page_size", state.rules.page("w.page.fa4"), "fa4 on SM100", said=True)

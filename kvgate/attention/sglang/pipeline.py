@@ -29,7 +29,7 @@ from kvgate.attention.sglang.limits import (
     pipeline_parallel,
 )
 from kvgate.attention.sglang.model import Model
-from kvgate.attention.sglang.options import settings, unchecked
+from kvgate.attention.sglang.options import settings
 from kvgate.attention.sglang.outcome import Outcome, RefusedError
 from kvgate.attention.sglang.release import rules
 from kvgate.attention.sglang.state import State
@@ -100,11 +100,11 @@ def resolve(query: Query) -> Outcome:
     """
     said = rules(query.engine)
     try:
-        cfg = settings(said, query.flags)
+        asked, unknown = settings(said, query.flags)
     except RefusedError as refused:
         return Outcome(error=refused.text, stage=refused.stage)
-    state = State(said, query.model, query.sm, query.memory_mib, cfg)
-    state.unknown += unchecked(said, query.flags)
+    state = State(said, query.model, query.sm, query.memory_mib, asked)
+    state.unknown += unknown
     try:
         for rule in PIPELINE:
             rule(state)

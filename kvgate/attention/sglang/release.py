@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections import ChainMap
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from functools import cache
+from string import Formatter
 from typing import Any, Literal
 
 from packaging.version import Version
@@ -29,10 +32,50 @@ _FIELDS = {
 
 
 @dataclass(frozen=True, slots=True)
+class Message:
+    """One text of the release, with what its rule reads beside it.
+
+    ``kind`` is the exception's class name, ``warning`` for what only warns. ``members`` and
+    ``majors`` are the values and the compute capability majors that its condition lets through,
+    ``sets`` what is set beside it, ``place`` the release's function that says it.
+    """
+
+    kind: str
+    text: str
+    holes: bool
+    lists: dict[str, Any]
+    members: tuple[Any, ...]
+    majors: tuple[int, ...]
+    sets: dict[str, Any]
+    place: str
+
+
+def _message(entry: dict[str, Any]) -> Message:
+    text = str(entry["text"])
+    # A list prints as the release's own literal does: a tuple where its name says it is private.
+    lists = {
+        name: tuple(value) if name.startswith("_") else value
+        for name, value in entry.get("lists", {}).items()
+    }
+    holes = any(name is not None for _, name, _, _ in Formatter().parse(text))
+    return Message(
+        str(entry["kind"]),
+        text if holes else text.format(),
+        holes,
+        lists,
+        tuple(entry.get("members", ())),
+        tuple(entry.get("majors", ())),
+        entry.get("sets", {}),
+        str(entry.get("in", "")),
+    )
+
+
+@dataclass(frozen=True, slots=True)
 class Rules:
     """What the entry of one release says, by the keys that kvgate's rules use.
 
-    A rule whose message the release doesn't have isn't in that release: `has` is its gate.
+    A rule whose message the release doesn't have isn't in that release: `has` is its gate. The
+    entry is taken apart once, here, since every resolution looks at it a hundred times.
     """
 
     version: Version
@@ -41,43 +84,56 @@ class Rules:
     data: dict[str, Any]
     options: dict[str, dict[str, Any]]
     defaults: dict[str, Any]
+    _messages: dict[str, Message] = field(init=False, repr=False, compare=False)
+    _features: frozenset[str] = field(init=False, repr=False, compare=False)
+    _lists: dict[str, frozenset[str]] = field(init=False, repr=False, compare=False)
+    _hooks: dict[tuple[str, str, int], dict[str, Any]] = field(
+        default_factory=dict, init=False, repr=False, compare=False
+    )
+
+    def __post_init__(self) -> None:
+        taken = {key: _message(entry) for key, entry in self.data["texts"].items()}
+        lists = {name: frozenset(of) for name, of in self.data["architectures"].items()}
+        object.__setattr__(self, "_messages", taken)
+        object.__setattr__(self, "_features", frozenset(self.data.get("features", ())))
+        object.__setattr__(self, "_lists", lists)
 
     def does(self, feature: str) -> bool:
         """Whether the release has a turn of a rule that none of its messages tells."""
-        return feature in self.data.get("features", ())
+        return feature in self._features
 
     def since(self, version: str) -> bool:
         """Whether the release that was read is ``version`` or newer."""
-        return self.read >= Version(version)
+        return self.read >= _version(version)
 
     def has(self, key: str) -> bool:
         """Whether the release can print this message."""
-        return key in self.data["texts"]
+        return key in self._messages
 
-    def text(self, key: str, values: dict[str, Any]) -> str:
+    def text(self, key: str, values: Mapping[str, Any]) -> str:
         """The message with its holes filled; lists print as the release's own literals do."""
-        entry = self.data["texts"][key]
-        lists = {
-            name: tuple(value) if name.startswith("_") else value
-            for name, value in entry.get("lists", {}).items()
-        }
-        return str(entry["text"]).format(**(values | lists))
+        message = self._messages[key]
+        if not message.holes:
+            return message.text
+        if message.lists:
+            values = ChainMap(message.lists, values)  # type: ignore[arg-type]
+        return message.text.format_map(values)
 
     def kind(self, key: str) -> str:
         """The exception's class name, ``warning`` for a message that only warns."""
-        return str(self.data["texts"][key]["kind"])
+        return self._messages[key].kind
 
-    def members(self, key: str) -> list[Any]:
+    def members(self, key: str) -> tuple[Any, ...]:
         """The values that the message's condition lets through."""
-        return list(self.data["texts"][key].get("members", []))
+        return self._messages[key].members
 
-    def majors(self, key: str) -> list[int]:
+    def majors(self, key: str) -> tuple[int, ...]:
         """The compute capability majors that the message's condition lets through."""
-        return list(self.data["texts"][key].get("majors", []))
+        return self._messages[key].majors
 
     def sets(self, key: str, setting: str) -> Any:
         """What the rule with this message makes of a setting."""
-        return self.data["texts"][key]["sets"][setting]
+        return self._messages[key].sets[setting]
 
     def page(self, key: str) -> int:
         """The page size that the rule with this message sets."""
@@ -86,16 +142,17 @@ class Rules:
     @property
     def graph_rules(self) -> list[str]:
         """The rules that turn the breakable prefill graph off, by the names it prints, in order."""
-        return list(self.data.get("graph_rules", []))
+        return self.data.get("graph_rules", [])  # type: ignore[no-any-return]
 
     @property
     def aliases(self) -> dict[str, str]:
         """Deprecated backend names and the ones they stand for."""
-        return dict(self.data.get("aliases", {}))
+        return self.data.get("aliases", {})  # type: ignore[no-any-return]
 
     def place(self, key: str) -> str:
         """The release's function that says the message, empty where there is none."""
-        return str(self.data["texts"].get(key, {}).get("in", ""))
+        message = self._messages.get(key)
+        return message.place if message else ""
 
     def architectures(self, name: str) -> list[str]:
         """A list of architectures, empty where the release has none by that name."""
@@ -103,7 +160,7 @@ class Rules:
 
     def among(self, name: str, architecture: str) -> bool:
         """Whether the architecture stands in one of the release's lists."""
-        return architecture in self.data["architectures"].get(name, ())
+        return architecture in self._lists.get(name, ())
 
     def choices(self, name: str) -> list[Any]:
         """A list of choices, of backends for example."""
@@ -119,18 +176,23 @@ class Rules:
         self, architecture: str, was_set: Literal["nothing", "split", "base"], major: int
     ) -> dict[str, Any]:
         """What the architecture's hook sets on this SM, given what the user set."""
-        found: dict[str, Any] = {}
-        for row in self.data["hooks"].get(architecture, ()):
-            if row["set"] == was_set and major in row["majors"]:
-                found |= row["gives"]
-        return found
+        key = (architecture, was_set, major)
+        known = self._hooks.get(key)
+        if known is None:
+            known = self._hooks[key] = {}
+            for row in self.data["hooks"].get(architecture, ()):
+                if row["set"] == was_set and major in row["majors"]:
+                    known |= row["gives"]
+        return known
 
     def option(self, name: str) -> dict[str, Any]:
         """One command line option by destination or by spelling.
 
         Raises InputError naming the nearest ones where the release has no such option.
         """
-        found = self.options.get(name.lstrip("-").replace("-", "_"))
+        found = self.options.get(name)
+        if found is None:
+            found = self.options.get(name.lstrip("-").replace("-", "_"))
         if found is None:
             raise InputError(
                 f"sglang {self.read} has no option {name!r}",
@@ -168,3 +230,8 @@ def _defaults(data: dict[str, Any]) -> dict[str, Any]:
     found.setdefault("disaggregation_mode", "null")
     found.setdefault("attn_dp_size", None)
     return found
+
+
+@cache
+def _version(text: str) -> Version:
+    return Version(text)

@@ -11,15 +11,24 @@ from kvgate.attention.sglang.release import Rules
 __all__ = ["State"]
 
 
-class State:
+# What a message may ask for besides a setting; the releases spell the two backends in many ways.
+_PREFILL = (
+    "prefill_attn_backend", "prefill_backend", "prefill_be", "prefill_attention_backend_str",
+)  # fmt: skip
+_DECODE = tuple(name.replace("prefill", "decode") for name in _PREFILL)
+
+
+class State(dict[str, Any]):
     """Settings by the name SGLang stores them under, and what was said on the way.
 
-    Rules read and write ``state["page_size"]``; `warn` and `refuse` speak in the release's words.
+    Rules read and write ``state["page_size"]``; a setting that the release doesn't have is None.
+    `warn` and `refuse` speak in the release's words. It is a dictionary itself, and holds facts of
+    the model as attributes, because a resolution looks at a hundred of them.
     """
 
     __slots__ = (
-        "_cfg", "architecture", "decode_graph", "locked", "memory_mib", "model", "notes",
-        "prefill_graph", "rules", "sm", "unknown", "uses_mamba", "warnings",
+        "architecture", "blackwell", "decode_graph", "locked", "major", "memory_mib", "mla",
+        "model", "notes", "prefill_graph", "rules", "sm", "unknown", "uses_mamba", "warnings",
     )  # fmt: skip
 
     def __init__(
@@ -28,15 +37,22 @@ class State:
         model: Model,
         sm: tuple[int, int],
         memory_mib: int | None,
-        cfg: dict[str, Any],
+        asked: dict[str, Any],
     ) -> None:
+        super().__init__(rules.defaults)
+        self.update(asked)
         self.rules = rules
         self.model = model
         # The architecture whose class serves the model.
         self.architecture = rules.served_as(model.architecture)
         self.sm = sm
+        # The compute capability's major: 12 for both 12.0 and 12.1.
+        self.major = sm[0]
+        # What SGLang calls Blackwell: majors 10, 11 and 12, kernel families of different kinds.
+        self.blackwell = sm[0] in (10, 11, 12)
+        # Whether SGLang treats the model as MLA: by its architecture's name, not by its layers.
+        self.mla = model.latent and rules.among("mla", self.architecture)
         self.memory_mib = memory_mib
-        self._cfg = cfg
         self.warnings: list[str] = []
         self.notes: list[Note] = []
         self.unknown: list[str] = []
@@ -45,26 +61,8 @@ class State:
         self.locked: set[str] = set()
         self.uses_mamba = False
 
-    def __getitem__(self, name: str) -> Any:
-        return self._cfg.get(name)
-
-    def __setitem__(self, name: str, value: Any) -> None:
-        self._cfg[name] = value
-
-    @property
-    def major(self) -> int:
-        """The compute capability's major: 12 for both 12.0 and 12.1."""
-        return self.sm[0]
-
-    @property
-    def blackwell(self) -> bool:
-        """What SGLang calls Blackwell: majors 10, 11 and 12, kernel families of different kinds."""
-        return self.sm[0] in (10, 11, 12)
-
-    @property
-    def mla(self) -> bool:
-        """Whether SGLang treats the model as MLA: by its architecture's name, not by its layers."""
-        return self.model.latent and self.rules.among("mla", self.architecture)
+    def __missing__(self, name: str) -> None:
+        return None
 
     @property
     def backends(self) -> tuple[str | None, str | None]:
@@ -78,8 +76,13 @@ class State:
     @property
     def any_backend(self) -> set[str]:
         """Every backend named in one of the three settings."""
-        names = ("attention_backend", "prefill_attention_backend", "decode_attention_backend")
-        return {self[name] for name in names if self[name]}
+        named = {
+            self["attention_backend"],
+            self["prefill_attention_backend"],
+            self["decode_attention_backend"],
+        }
+        named.discard(None)
+        return named
 
     @property
     def was_set(self) -> Literal["nothing", "split", "base"]:
@@ -99,11 +102,11 @@ class State:
     def warn(self, key: str, **values: Any) -> None:
         """Say a warning of the release, if the release has it."""
         if self.rules.has(key):
-            self.warnings.append(self.rules.text(key, self._values() | values))
+            self.warnings.append(self.rules.text(key, _Words(self, values)))
 
     def refuse(self, key: str, stage: Stage = "resolve", **values: Any) -> RefusedError:
         """The refusal with the release's own class name and text, to be raised."""
-        text = self.rules.text(key, self._values() | values)
+        text = self.rules.text(key, _Words(self, values))
         return RefusedError(f"{self.rules.kind(key)}: {text}", stage)
 
     def change(self, name: str, value: Any, why: str, *, said: bool = False) -> None:
@@ -111,20 +114,28 @@ class State:
         asked = self[name]
         if asked is not None and asked != value:
             self.notes.append(Note(name, asked, value, said, why))
-        self._cfg[name] = value
+        self[name] = value
 
-    def _values(self) -> dict[str, Any]:
-        prefill, decode = self.backends
-        return self._cfg | {
-            "architectures": self.architecture,
-            "model_arch": self.architecture,
-            "major": self.major,
-            "prefill_attn_backend": prefill,
-            "decode_attn_backend": decode,
-            "prefill_backend": prefill,
-            "decode_backend": decode,
-            "prefill_be": prefill,
-            "decode_be": decode,
-            "prefill_attention_backend_str": prefill,
-            "decode_attention_backend_str": decode,
-        }
+
+class _Words(dict[str, Any]):
+    """What fills a message's holes: the values given with it, else the state's own."""
+
+    __slots__ = ("_state",)
+
+    def __init__(self, state: State, given: dict[str, Any]) -> None:
+        super().__init__(given)
+        self._state = state
+
+    def __missing__(self, name: str) -> Any:
+        state = self._state
+        if name in _PREFILL:
+            return state.backends[0]
+        if name in _DECODE:
+            return state.backends[1]
+        if name == "major":
+            return state.major
+        if name in ("architectures", "model_arch"):
+            return state.architecture
+        if name in state:
+            return state[name]
+        raise KeyError(name)
