@@ -79,6 +79,8 @@ def _batch(folder: Path, notes: dict[str, Any]) -> int:
         changed = notes["set"].get(model, {})
         nulls = {key: None for key, value in changed.items() if value == "null"}
         config = {**_read(path), **changed, **nulls}
+        if "text_config" in changed:  # of a wrapper's text part, only what is wrong is set
+            config["text_config"] = {**_read(path)["text_config"], **changed["text_config"]}
         try:
             _write(model, config, _beside(path), source=row.group(1) if row else "", date=date)
         except InputError as error:
