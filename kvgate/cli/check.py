@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -11,10 +12,9 @@ from kvgate.cli.findings import FORMATS, Format
 from kvgate.cli.size import Gibibytes
 
 if TYPE_CHECKING:
-    from kvgate.plan import Plan
-    from kvgate.rules.judge import Judged, Open
+    from kvgate.answers.checking import Checked
 
-__all__ = ["as_json", "command"]
+__all__ = ["command"]
 
 
 @click.command(short_help="Check a deployment before it runs.")
@@ -44,13 +44,11 @@ def command(
 
     Nothing is run: shell expansions are reported, not expanded.
     """
-    from kvgate.cli.cases import cases
+    from kvgate.answers.checking import checked
     from kvgate.cli.deployment_input import read_argument
     from kvgate.cli.gpu import gpu_option
     from kvgate.cli.waiver import read_waivers
-    from kvgate.plan import plan
-    from kvgate.rules import judge
-    from kvgate.rules.pair import pairs
+    from kvgate.records.heads import known
 
     card = gpu_option(gpu)
     memory = min(kv_cache_memory) if kv_cache_memory is not None else None
@@ -59,32 +57,25 @@ def command(
         from kvgate.cli.model_file import read_model
 
         arch = read_model(model_config).architecture
-    known = cases()
     accepted = read_waivers(waivers)
-    results = []
-    for one in read_argument(deployment, engine=engine):
-        made = plan(one, gpu=card, model=arch, kv_cache_memory=memory)
-        found, undecided = judge(made, known)
-        results.append((made, found, undecided))
-    if results:
-        # What the two sides of a pair disagree on is told with the first of them.
-        between = pairs([made for made, _, _ in results])
-        made, found, undecided = results[0]
-        results[0] = (made, (*found, *between), undecided)
-    results = [(made, accepted.apply(found), undecided) for made, found, undecided in results]
+    read = read_argument(deployment, engine=engine)
+    results = checked(read, known().cases, gpu=card, model=arch, kv_cache_memory=memory)
+    results = [replace(one, found=accepted.apply(one.found)) for one in results]
     stale = accepted.unused()
     if json_form:
         form = "json"
     _print(results, stale, form)
-    raise SystemExit(1 if stale or any(found for _, found, _ in results) else 0)
+    raise SystemExit(1 if stale or any(one.found for one in results) else 0)
 
 
 def _print(
-    results: list[tuple[Plan, tuple[Judged, ...], tuple[Open, ...]]],
+    results: list[Checked],
     stale: tuple[Any, ...],
     form: Format,
 ) -> None:
     if form == "json":
+        from kvgate.answers.checking import as_json
+
         click.echo(json.dumps(as_json(results), ensure_ascii=False, indent=2))
         return
     if form == "text":
@@ -97,62 +88,8 @@ def _print(
     from kvgate.errors import Diagnostic
 
     diagnostics = [
-        Diagnostic(f.id, made.deployment.place, f.finding.message, f.finding.fix)
-        for made, found, _ in results
-        for f in found
+        Diagnostic(f.id, one.plan.deployment.place, f.finding.message, f.finding.fix)
+        for one in results
+        for f in one.found
     ]
     click.echo(render([*diagnostics, *stale], form))
-
-
-def as_json(
-    results: list[tuple[Plan, tuple[Judged, ...], tuple[Open, ...]]],
-) -> dict[str, Any]:
-    """The contract's object; more than one deployment stand in ``deployments`` besides."""
-    each = [
-        {
-            "name": made.deployment.name,
-            "engine": made.deployment.spec,
-            "model": made.deployment.model,
-            "gpu": made.gpu.name if made.gpu else None,
-            "role": made.deployment.role,
-            "place": str(made.deployment.place),
-            "findings": [
-                {
-                    "id": f.id,
-                    "severity": f.severity,
-                    "message": f.finding.message,
-                    "because": list(f.finding.because),
-                    "fix": f.finding.fix,
-                }
-                for f in found
-            ],
-            "undecided": [{"id": u.id, "lacks": u.lacks} for u in undecided],
-            "assumed": list(made.assumed),
-            "unknown": [{"what": u.what, "lacks": u.lacks} for u in made.unknown],
-            "size": made.sizing.to_json() if made.sizing else None,
-            "backends": made.gates.as_json() if made.gates else _outcome(made),
-        }
-        for made, found, undecided in results
-    ]
-    first = each[0]
-    return {
-        "schema_version": 1,
-        "findings": [f for one in each for f in one["findings"]],  # type: ignore[union-attr]
-        "undecided": [u for one in each for u in one["undecided"]],  # type: ignore[union-attr]
-        "size": first["size"],
-        "backends": first["backends"],
-        "deployments": each,
-    }
-
-
-def _outcome(made: Plan) -> dict[str, Any] | None:
-    if made.outcome is None:
-        return None
-    return {
-        "selected": made.outcome.selected,
-        "error": made.outcome.error,
-        "page_size": made.outcome.page_size,
-        "kv_cache_dtype": made.outcome.kv_dtype,
-        "warnings": list(made.outcome.warnings),
-        "notes": [str(n) for n in made.outcome.notes],
-    }

@@ -8,6 +8,7 @@ from rich.console import Group, RenderableType
 from rich.padding import Padding
 from rich.text import Text
 
+from kvgate.answers.checking import Checked
 from kvgate.errors import Diagnostic
 from kvgate.plan.model import Plan
 from kvgate.rules.judge import Judged, Open
@@ -24,16 +25,13 @@ _STYLE = {
 }
 
 
-def report(
-    results: Sequence[tuple[Plan, tuple[Judged, ...], tuple[Open, ...]]],
-    stale: Sequence[Diagnostic],
-) -> RenderableType:
+def report(results: Sequence[Checked], stale: Sequence[Diagnostic]) -> RenderableType:
     """Everything `kvgate check` prints, for a rich console."""
     parts: list[RenderableType] = []
-    for made, found, undecided in results:
+    for one in results:
         if parts:
             parts.append(Text())
-        parts += _one(made, found, undecided)
+        parts += _one(one.plan, one.found, one.undecided)
     parts += [Text(str(d), style="yellow") for d in stale]
     return Group(*parts)
 

@@ -5,19 +5,14 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import Any, BinaryIO
 
 import click
 
 from kvgate.errors import InputError, Place
 
-if TYPE_CHECKING:
-    from kvgate.diagnose.suspect import Suspect
-    from kvgate.records.heads import Head
-
-__all__ = ["Known", "command", "known_records"]
+__all__ = ["command"]
 
 _BLOCK = 1 << 20
 
@@ -35,11 +30,11 @@ def command(file: str, most: int, as_json: bool) -> None:
     Exit status 1 when a record was found, 0 when none fits.
     """
     from kvgate.diagnose import diagnose
+    from kvgate.records.heads import known as records
 
-    known = known_records()
-    texts = known.texts
-    answer = diagnose(_text(file), known.signatures, texts, known.suspects())
-    titles = {record_id: text.partition("\n")[0] for record_id, text in texts.items()}
+    known = records()
+    answer = diagnose(_text(file), known.signatures, known.texts, known.suspects)
+    titles = {head.id: head.title for head in known.heads}
     if as_json:
         click.echo(json.dumps(answer.to_json(most), ensure_ascii=False, indent=2))
     elif answer.matches:
@@ -56,36 +51,6 @@ def command(file: str, most: int, as_json: bool) -> None:
             click.echo(f"  a guess by its words: {record_id}: {titles[record_id]}")
         click.echo("to report it: kvgate new ID --sample '<the line, without names and tokens>'")
     raise SystemExit(1 if answer.matches else 0)
-
-
-@dataclass(frozen=True)
-class Known:
-    """kvgate's own records as a log is held against them."""
-
-    heads: tuple[Head, ...]
-
-    @property
-    def signatures(self) -> list[tuple[str, str]]:
-        """(record id, signature text), all of them."""
-        return [(h.id, text) for h in self.heads for text in h.signatures]
-
-    @property
-    def texts(self) -> dict[str, str]:
-        """Each record's title and symptom."""
-        return {h.id: f"{h.title}\n{h.symptom}" for h in self.heads}
-
-    def suspects(self) -> dict[str, Suspect]:
-        """Each record's rule and engines."""
-        from kvgate.diagnose.suspect import Suspect
-
-        return {h.id: Suspect(h.rule, h.engines) for h in self.heads}
-
-
-def known_records() -> Known:
-    """kvgate's own records that still hold."""
-    from kvgate.records.heads import heads
-
-    return Known(heads())
 
 
 def _text(file: str) -> Iterator[str]:

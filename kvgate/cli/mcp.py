@@ -54,27 +54,21 @@ def _explained(tool: Callable[..., Any], refusal: type[Exception]) -> Callable[.
 
 def check(deployment: str, gpu: str = "", engine: str = "") -> dict[str, Any]:
     """Check a command line or a manifest's text before it runs: what is refused, what bites."""
-    from kvgate.cli.cases import cases
-    from kvgate.cli.check import as_json
+    from kvgate.answers.checking import as_json, checked
     from kvgate.cli.manifests import read_deployments
-    from kvgate.plan import plan
-    from kvgate.rules import judge
+    from kvgate.records.heads import known
 
-    known = cases()
-    results = []
-    for one in read_deployments(deployment, "<deployment>", engine=engine or None):
-        made = plan(one, gpu=gpu or None)
-        results.append((made, *judge(made, known)))
-    return as_json(results)
+    read = read_deployments(deployment, "<deployment>", engine=engine or None)
+    return as_json(checked(read, known().cases, gpu=gpu or None))
 
 
 def diagnose(log: str) -> dict[str, Any]:
     """Name the records that a log or an error text points to, best first."""
-    from kvgate.cli.diagnose import known_records
     from kvgate.diagnose import diagnose as look
+    from kvgate.records.heads import known as records
 
-    known = known_records()
-    return look([log], known.signatures, known.texts, known.suspects()).to_json(10)
+    known = records()
+    return look([log], known.signatures, known.texts, known.suspects).to_json(10)
 
 
 def size(

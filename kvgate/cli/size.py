@@ -197,7 +197,7 @@ def command(model: str, **given: Any) -> None:
         click.echo(json.dumps(answer.to_json(), ensure_ascii=False, indent=2))
         return
     from kvgate.cli.plain import show_lines
-    from kvgate.cli.size_text import sizing
+    from kvgate.kvcache.lines import sizing
 
     show_lines(sizing(answer))
 

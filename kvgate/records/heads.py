@@ -7,37 +7,33 @@ names, rules and signatures need not pay for validating them again.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from functools import cache
+from pathlib import Path
 from typing import Any
 
+from kvgate.answers.known import Head, Known
 from kvgate.records import frontmatter, yaml
 from kvgate.records.home import records_home
 
-__all__ = ["Head", "heads"]
-
-
-@dataclass(frozen=True, slots=True)
-class Head:
-    """One record that still holds. ``rule`` is "" without one; ``symptom`` is Markdown."""
-
-    id: str
-    title: str
-    severity: str
-    rule: str
-    signatures: tuple[str, ...]
-    engines: frozenset[str]
-    symptom: str
+__all__ = ["heads_in", "known"]
 
 
 @cache
-def heads() -> tuple[Head, ...]:
-    """The active records and drafts, by id. A file that can't be read so is left to the linter."""
-    return tuple(_heads())
+def known() -> Known:
+    """kvgate's own records that still hold."""
+    return heads_in(records_home())
 
 
-def _heads() -> Iterator[Head]:
-    for path in sorted(records_home().glob("*.md")):
+def heads_in(folder: Path) -> Known:
+    """A folder's active records and drafts, by id.
+
+    A file that can't be read so is left to the linter.
+    """
+    return Known(tuple(_heads(folder)))
+
+
+def _heads(folder: Path) -> Iterator[Head]:
+    for path in sorted(folder.glob("*.md")):
         text = path.read_text(encoding="utf-8-sig")
         ends = frontmatter.split(text)
         if ends is None:

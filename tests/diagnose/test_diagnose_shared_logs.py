@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from kvgate.cli.diagnose import known_records
 from kvgate.diagnose import diagnose
+from kvgate.records.heads import known
 
 INPUTS = Path(__file__).resolve().parents[2] / "../shared/cases/inputs"
 LOGS = sorted(path.stem for path in INPUTS.glob("log-*.txt"))
@@ -23,7 +23,7 @@ def test_a_shared_log_names_its_record_first(name: str) -> None:
     )
     expected = re.search(r"^# expected: (\S+)", head, re.MULTILINE)
     assert expected is not None
-    known = known_records()
-    answer = diagnose([log], known.signatures, known.texts, known.suspects())
+    records = known()
+    answer = diagnose([log], records.signatures, records.texts, records.suspects)
     assert answer.matches
     assert answer.matches[0].id == expected[1]
