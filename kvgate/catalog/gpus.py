@@ -14,6 +14,11 @@ from kvgate.units import MiB
 
 __all__ = ["Gpu", "gpu", "gpus"]
 
+_SIZED = re.compile(r"(.+?)[\s_-]*(\d{1,3})\s?GB", re.IGNORECASE)
+_COUNTED = re.compile(r"^\d{1,3}\s?[x*×]|[x*×:]\s?\d{1,3}$", re.IGNORECASE)
+# A driver reports a little less (or more) than the size that the card is sold by.
+_SOLD = 0.1
+
 
 @dataclass(frozen=True, slots=True)
 class Gpu:
@@ -71,7 +76,23 @@ def gpu(name: str) -> Gpu:
     several = {_fold(key): names for key, names in _file()["ambiguous"].items()}.get(asked)
     if several:
         raise InputError(f"{name!r} names several GPUs", hint=f"say which: {', '.join(several)}")
+    sized = _with_its_size(name)
+    if sized:
+        return sized
+    if _COUNTED.search(name.strip()):
+        raise InputError(
+            f"{name!r} counts GPUs", hint="name one of them; how many there are is --tp, --pp …"
+        )
     raise InputError(f"unknown GPU {name!r}", hint=nearest(name, [g.name for g in gpus()]))
+
+
+def _with_its_size(name: str) -> Gpu | None:
+    """``A40-48GB``: a card with the size that it is sold by, where that is the card's own."""
+    found = _SIZED.fullmatch(name.strip())
+    card = _index().get(_fold(found.group(1))) if found else None
+    if found is None or card is None:
+        return None
+    return card if abs(card.memory_mib / 1024 / int(found.group(2)) - 1) < _SOLD else None
 
 
 def _fold(name: str) -> str:
