@@ -25,6 +25,8 @@ _QUANTS = re.compile(
     r"(?:-\d{5}-of-\d{5})?$",
     re.IGNORECASE,
 )
+# Types that a CUDA build has flash attention for by default, K and V alike (ggml-cuda/fattn.cu).
+_PAIRED = ("f16", "bf16", "q8_0", "q4_0", "f32")
 _QUANTISED = ("q8_0", "q4_0", "q4_1", "q5_0", "q5_1", "iq4_nl")
 
 
@@ -93,6 +95,30 @@ def quantised_values_need_flash_attention(plan: Plan) -> Verdict:
         f"--cache-type-v {kind} needs flash attention, which is off: the context is not created",
         ("without flash attention V is stored transposed, which no quantised block allows",),
         plan.with_flag("--flash-attn", "on"),
+    )
+
+
+def cache_types_without_a_kernel(plan: Plan) -> Verdict:
+    """A pair of cache types that a default CUDA build has no flash attention for."""
+    kinds = tuple(text(plan.get(f"cache_type_{side}")) or "f16" for side in "kv")
+    if not plan.runs("llama.cpp") or plan.deployment.launcher == "ollama serve":
+        return None
+    if kinds[0] == kinds[1] and kinds[0] in _PAIRED:
+        return None
+    if plan.get("flash_attn") is False or plan.get("no_kv_offload"):
+        return None
+    if plan.gpu is None:
+        return Undecided("the GPU (--gpu)")
+    if plan.gpu.vendor.casefold() != "nvidia":
+        return None
+    return Finding(
+        f"K {kinds[0]} with V {kinds[1]} has no flash attention in a default CUDA build: attention "
+        "is computed on the CPU, or the context is refused where V is quantised",
+        (
+            "without GGML_CUDA_FA_ALL_QUANTS there are kernels for f16, bf16, q8_0 and q4_0 only, "
+            "each with itself",
+        ),
+        plan.with_flag("--cache-type-v", kinds[0] if kinds[0] in _PAIRED else "q8_0"),
     )
 
 
@@ -284,6 +310,7 @@ def projector_turns_reuse_off(plan: Plan) -> Verdict:
 RULES = (
     context_is_divided_by_slots,
     quantised_values_need_flash_attention,
+    cache_types_without_a_kernel,
     slot_is_capped_to_the_trained_length,
     zero_context_is_fitted,
     fitted_context_is_divided,

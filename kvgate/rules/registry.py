@@ -32,6 +32,7 @@ THEMES = (
     "hybrid",
     "parallel",
     "connectors",
+    "refusals",
     "rocm",
 )
 
