@@ -110,6 +110,12 @@ class Config:
             return self.defaults[key]
         return None
 
+    def fill(self, key: str, value: Any) -> None:
+        """A value that the family's code puts where a file has none, or null."""
+        if self.raw(key, default=False) is None:
+            self.data = {name: held for name, held in self.data.items() if name != key}
+            self.defaults = {**self.defaults, key: value}
+
     def assume(self, key: str, value: Any, why: str = "default") -> None:
         """Remember that a key was filled in by a rule, for the explanation."""
         self._said[key] = f"{key}={show(value)} ({why})"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from kvgate.architecture.config import MOST_LAYERS, Config
 from kvgate.architecture.family import Family, Types, defaults
 from kvgate.architecture.heads import full_kept, sliding_kept
-from kvgate.architecture.layout import Layout, Makers, by_type
+from kvgate.architecture.layout import Layout, Makers, by_type, said
 from kvgate.architecture.states import short_conv
 
 __all__ = ["TYPES", "lfm2"]
@@ -14,6 +14,7 @@ __all__ = ["TYPES", "lfm2"]
 def lfm2(config: Config) -> Layout:
     """``layer_types`` of conv, full and sliding attention; older files list ``full_attn_idxs``."""
     layers = config.layers()
+    config.ignore("conv_L_cache")
     makers: Makers = {
         "conv": lambda: short_conv(config),
         "full_attention": lambda: full_kept(config),
@@ -31,8 +32,17 @@ def lfm2(config: Config) -> Layout:
     return by_type(config, "full_attn_idxs", words, makers)
 
 
+def unlisted(config: Config) -> Layout:
+    """LFM2 itself: its class takes a file with neither list for attention in every layer."""
+    if any(config.data.get(key) is not None for key in ("layer_types", "full_attn_idxs")):
+        return lfm2(config)
+    config.ignore("conv_L_cache")
+    attend = said(full_kept(config), ("layer_types and full_attn_idxs are absent",))
+    return [attend] * config.layers()
+
+
 TYPES: Types = {
-    "lfm2": Family(lfm2, defaults(8)),
+    "lfm2": Family(unlisted, defaults(8)),
     "lfm2_moe": Family(lfm2, defaults(8)),
     "lfm3": Family(lfm2, defaults(4, 128, 256)),
 }

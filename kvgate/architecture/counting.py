@@ -173,7 +173,8 @@ def _body(
     donor = _donor(groups)
     seen: dict[int, bool] = {}
     for group in groups:
-        for index in group.indices:
+        # A layer that is run several times stands in its group as often, and has its weights once.
+        for index in dict.fromkeys(group.indices):
             layer = group.layer
             seen.setdefault(index, True)
             if isinstance(layer, NoCache):

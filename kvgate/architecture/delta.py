@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+from types import MappingProxyType
+
 from kvgate.architecture.config import Config
 from kvgate.architecture.family import Family, Types, defaults
-from kvgate.architecture.heads import full_kept
+from kvgate.architecture.heads import full_kept, sliding_kept
 from kvgate.architecture.layout import Layout, Makers, by_type, said
 from kvgate.architecture.states import gated_delta_net
 
 __all__ = ["TYPES", "delta_net"]
 
 
-def delta_net(config: Config) -> Layout:
-    """Attention in each ``full_attention_interval``-th layer, or where ``layer_types`` says so."""
+def delta_net(config: Config, more: Makers = MappingProxyType({})) -> Layout:
+    """Attention in each ``full_attention_interval``-th layer, or where ``layer_types`` says so.
+
+    ``more`` are layer types that a family has besides.
+    """
     layers = config.layers()
     interval = config.whole("full_attention_interval", default=4) or 4
     given = config.data.get("full_attention_interval") is not None
@@ -26,8 +31,21 @@ def delta_net(config: Config) -> Layout:
     makers: Makers = {
         "linear_attention": lambda: gated_delta_net(config),
         "full_attention": lambda: said(full_kept(config), why),
+        **more,
     }
     return by_type(config, "layer_types", types[:layers], makers)
+
+
+_LARA = (
+    "linear_attention", "sliding_attention", "linear_attention", "full_attention",
+    "sliding_attention",
+)  # fmt: skip
+
+
+def lara(config: Config) -> Layout:
+    """Lara: sliding attention beside the two, in a pattern of five where no list is given."""
+    config.fill("layer_types", [_LARA[index % len(_LARA)] for index in range(config.layers())])
+    return delta_net(config, {"sliding_attention": lambda: sliding_kept(config)})
 
 
 _NEXT = {
@@ -43,5 +61,9 @@ TYPES: Types = {
     "qwen3_5_text": Family(delta_net, defaults(4, 256), draft=_MTP),
     "qwen3_5_moe": Family(delta_net, defaults(2, 256), draft=_MTP),
     "qwen3_5_moe_text": Family(delta_net, defaults(2, 256), draft=_MTP),
+    "lara_mini": Family(
+        lara,
+        defaults(4, 128, 512, **{**_NEXT, "linear_num_key_heads": 8, "linear_num_value_heads": 16}),
+    ),
     "olmo_hybrid": Family(delta_net, ignores=("linear_allow_neg_eigval",)),
 }

@@ -6,7 +6,14 @@ from collections.abc import Sequence
 
 from kvgate.architecture.config import Config
 from kvgate.architecture.family import Family, Types, defaults
-from kvgate.architecture.heads import GEOMETRY, MOST_HEADS, attention, kept, query_heads
+from kvgate.architecture.heads import (
+    GEOMETRY,
+    MOST_HEADS,
+    attention,
+    floored,
+    kept,
+    query_heads,
+)
 from kvgate.architecture.layers import NoCache
 from kvgate.architecture.layout import Kept, Layout, by_type, uniform
 from kvgate.architecture.sliding import sliding_by_type
@@ -106,6 +113,43 @@ def minimax_m2(config: Config) -> Layout:
     return by_type(config, "attn_type_list", words, {"1": lambda: layer})
 
 
+def jetmoe(config: Config) -> Layout:
+    """JetMoE: each of ``num_experts_per_tok`` attention experts has a query head per KV head."""
+    if config.data.get("num_attention_heads") is None:
+        chosen = config.whole("num_experts_per_tok", most=MOST_HEADS, default=2) or 2
+        heads = config.need("num_key_value_heads", most=MOST_HEADS) * chosen
+        config.fill("num_attention_heads", heads)
+    return full(config)
+
+
+_MOONDREAM = {
+    "hidden_size": "dim", "num_key_value_heads": "n_kv_heads",
+    "max_position_embeddings": "max_context", "intermediate_size": "ff_dim",
+}  # fmt: skip
+
+
+def moondream3(config: Config) -> Layout:
+    """Moondream 3: its text part has names of its own for everything."""
+    for key, name in _MOONDREAM.items():
+        if config.data.get(name) is not None:
+            config.fill(key, config.data[name])
+    return full(config)
+
+
+def unlimited_ocr(config: Config) -> Layout:
+    """Unlimited-OCR: a window over what was generated, while the whole prompt stays.
+
+    Engines reserve every token for it, and so does kvgate: all of them may be prompt.
+    """
+    layers = config.layers()
+    layer = kept(config, attention(config))
+    config.ignore("sliding_window", "rswa_window")
+    types = config.words("layer_types", at_least=layers)
+    words = ["reference_sliding_attention"] * layers if types is None else types[:layers]
+    known = {"reference_sliding_attention": lambda: layer, "full_attention": lambda: layer}
+    return by_type(config, "layer_types", words, known)
+
+
 # KV heads and head width of each type's config class, where released files may leave them out.
 _PLAIN: dict[str, tuple[int | None, int | None]] = {
     "aquila": (None, None), "apertus": (None, None), "arcee": (None, None), "arctic": (None, None),
@@ -115,8 +159,8 @@ _PLAIN: dict[str, tuple[int | None, int | None]] = {
     "deepseek": (None, None), "emu3_text_model": (8, None), "ernie4_5": (2, 128),
     "ernie4_5_moe": (4, None), "ernie4_5_moe_vl": (4, None), "ernie4_5_vl_moe_text": (4, None),
     "exaone": (None, None), "flex_olmo": (None, None), "fuyu": (None, None), "gemma": (16, 256),
-    "glm": (2, 128), "glm4": (2, 128), "glm4_moe": (8, None), "glm4v_text": (2, None),
-    "glm4v_moe_text": (8, None), "glm_ocr_text": (8, None), "gpt2": (None, None),
+    "glm": (2, 128), "glm4": (2, 128), "glm4v_text": (2, None), "glm_ocr_text": (8, None),
+    "gpt2": (None, None),
     "gpt_neox": (None, None), "gptj": (None, None), "granite": (None, None),
     "granite_docling_text": (4, None), "granitemoe": (None, None), "granitemoeshared": (None, None),
     "grok-1": (None, None), "helium": (20, 128), "hy_v3": (8, 128), "hyperclovax": (None, None),
@@ -133,6 +177,10 @@ _PLAIN: dict[str, tuple[int | None, int | None]] = {
     "stablelm_epoch": (None, None), "telechat": (None, None), "telechat2": (None, None),
     "telechat3": (None, None), "teleflm": (None, None), "xverse": (None, None),
     "Yi": (None, None),
+    "apertus1p5_text": (None, None), "biogpt": (None, None), "cosmos3_edge_text": (8, 128),
+    "ctrl": (None, None), "deepseek_ocr2_text": (None, None), "diffllama": (None, None),
+    "git": (None, None), "gpt_neox_japanese": (None, None), "granite4_vision_text": (None, None),
+    "openai-gpt": (None, None), "xglm": (None, None),
 }  # fmt: skip
 
 _LLAMA = {
@@ -162,5 +210,23 @@ TYPES: Types = {
     "hunyuan_v1_moe": Family(hunyuan),
     "hunyuan_v1_dense": Family(hunyuan),
     "hunyuan_vl_text": Family(hunyuan),
+    "jetmoe": Family(jetmoe, defaults(16, 128)),
+    "moondream3_text": Family(
+        moondream3,
+        {
+            "hidden_size": 2048,
+            "num_hidden_layers": 24,
+            "num_attention_heads": 32,
+            "num_key_value_heads": 32,
+            "max_position_embeddings": 4096,
+            "vocab_size": 51200,
+        },
+    ),
+    "unlimited_ocr_text": Family(
+        unlimited_ocr,
+        notes=("it forgets generated tokens beyond its window; sized as if all were prompt",),
+    ),
+    "glm4_moe": Family(floored(full), defaults(8)),
+    "glm4v_moe_text": Family(floored(full), defaults(8)),
     "minimax_m2": Family(minimax_m2, defaults(8, 128), draft=("num_mtp_modules",)),
 }

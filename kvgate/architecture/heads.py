@@ -6,11 +6,11 @@ from typing import Literal
 
 from kvgate.architecture.config import Config
 from kvgate.architecture.layers import Attention, Indexer
-from kvgate.architecture.layout import Kept
+from kvgate.architecture.layout import Kept, Layout, Reader
 
 __all__ = [
-    "GEOMETRY", "MOST_HEADS", "active_window", "attention", "full_kept", "head_width", "kept",
-    "query_heads", "sliding_kept",
+    "GEOMETRY", "MOST_HEADS", "active_window", "attention", "floored", "full_kept", "head_width",
+    "kept", "query_heads", "sliding_kept",
 ]  # fmt: skip
 
 # The keys that give an attention layer its size, in the order in which an explanation says them.
@@ -68,6 +68,20 @@ def head_width(config: Config, heads: int) -> int:
     head_dim = max(1, hidden // heads)
     config.assume("head_dim", head_dim, "default: hidden_size / num_attention_heads")
     return head_dim
+
+
+def floored(read: Reader) -> Reader:
+    """For families whose code rounds hidden_size / heads down where a file gives no ``head_dim``.
+
+    Most families' own classes refuse such a file, and so does kvgate.
+    """
+
+    def reader(config: Config) -> Layout:
+        width = config.need("hidden_size", most=2**24) // query_heads(config)
+        config.fill("head_dim", max(1, width))
+        return read(config)
+
+    return reader
 
 
 def _value_width(config: Config, head_dim: int) -> int:

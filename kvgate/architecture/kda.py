@@ -1,17 +1,18 @@
-"""Kimi delta attention with MLA in between: Kimi-Linear and K3, Ling and Ring, GLM-5 Next."""
+"""Kimi delta attention with MLA or full attention in between: Kimi, Ling, GLM-5 Next, Alice."""
 
 from __future__ import annotations
 
 from functools import partial
 
 from kvgate.architecture.config import MOST_LAYERS, Config
-from kvgate.architecture.family import Family, Types
+from kvgate.architecture.family import Family, Types, defaults
+from kvgate.architecture.heads import full_kept
 from kvgate.architecture.layers import KimiDelta, Layer, Lightning
 from kvgate.architecture.layout import Kept, Layout, Makers, by_type, said
 from kvgate.architecture.mla import indexer_modes, mla_kept
-from kvgate.architecture.states import kimi_delta
+from kvgate.architecture.states import kimi_delta, lightning
 
-__all__ = ["TYPES", "bailing", "glm5_next", "kimi_linear"]
+__all__ = ["TYPES", "alice", "bailing", "bailing_linear", "glm5_next", "kimi_linear"]
 
 
 def kimi_linear(config: Config) -> Layout:
@@ -85,6 +86,51 @@ def bailing(config: Config) -> Layout:
     ]
 
 
+def bailing_linear(config: Config) -> Layout:
+    """Ring-linear 2.0: grouped-query attention where 2.5 has MLA; the last incomplete group too."""
+    layers = config.layers()
+    size = config.need("layer_group_size", most=MOST_LAYERS)
+    why = config.why("layer_group_size")
+    attend, state = said(full_kept(config), why), said(lightning(config), why)
+    whole = layers // size * size
+    return [
+        attend if (index + 1) % size == 0 or index >= whole else state for index in range(layers)
+    ]
+
+
+def alice(config: Config) -> Layout:
+    """AliceAI: Kimi delta attention in Qwen3-Next's keys, attention in between.
+
+    Key and value heads must be alike: its code refuses others.
+    """
+    layers = config.layers()
+    heads, width = config.need("linear_num_key_heads"), config.need("linear_key_head_dim")
+    other = config.need("linear_num_value_heads"), config.need("linear_value_head_dim")
+    if (heads, width) != other:
+        config.problem(
+            f"{config.name('linear_num_key_heads')}={heads} of {width} and linear_num_value_heads="
+            f"{other[0]} of {other[1]} must be alike"
+        )
+    config.ignore("kda_allow_negative_eigenvalues", "number_of_conv_states")
+    every = config.whole("full_attention_interval", default=4) or 4
+    types = config.words("layer_types", at_least=layers)
+    if types is None:
+        types = [
+            "linear_attention" if (index + 1) % every else "full_attention"
+            for index in range(layers)
+        ]
+    makers: Makers = {
+        "linear_attention": lambda: kimi_delta(
+            config,
+            heads="linear_num_key_heads",
+            width="linear_key_head_dim",
+            kernel="linear_conv_kernel_dim",
+        ),
+        "full_attention": lambda: full_kept(config),
+    }
+    return by_type(config, "layer_types", types[:layers], makers)
+
+
 def glm5_next(config: Config) -> Layout:
     """GLM-5 Next: Kimi delta attention, and sparse MLA without RoPE in between."""
     layers = config.layers()
@@ -119,7 +165,21 @@ def glm5_next(config: Config) -> Layout:
 
 TYPES: Types = {
     "kimi_linear": Family(kimi_linear),
+    "alice_ai": Family(
+        alice,
+        defaults(
+            2,
+            256,
+            linear_num_key_heads=32,
+            linear_key_head_dim=128,
+            linear_num_value_heads=32,
+            linear_value_head_dim=128,
+            linear_conv_kernel_dim=4,
+        ),
+        draft=("mtp_num_hidden_layers", "num_nextn_predict_layers"),
+    ),
     "bailing_hybrid": Family(bailing),
+    "bailing_moe_linear": Family(bailing_linear),
     "glm5_next_text": Family(
         glm5_next,
         ignores=("rope_interleave", "indexer_rope_interleave"),

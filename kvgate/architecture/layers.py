@@ -174,7 +174,8 @@ Layer = Attention | MLA | CompressedAttention | StateLayer | NoCache
 class LayerGroup:
     """Layers (0-based indices, ascending) that keep the same, and the config keys that say so.
 
-    An index stands in two groups where a layer keeps two things (Falcon-H1: attention, Mamba).
+    An index stands in two groups where a layer keeps two things (Falcon-H1: attention, Mamba), and
+    several times in one where it keeps several equal caches (Ouro: one for each run).
     """
 
     layer: Layer
@@ -183,5 +184,5 @@ class LayerGroup:
 
     @property
     def count(self) -> int:
-        """How many layers."""
+        """How many caches: the layers, each as often as it keeps one."""
         return len(self.indices)

@@ -218,7 +218,7 @@ TYPES: Types = {
     },
     **{
         name: Family(sparse_mla, ignores=_GLM)
-        for name in ("axk2", "deepseek_v32", "glm_moe_dsa", "hy_v4")
+        for name in ("axk2", "deepseek_v32", "glm_moe_dsa", "hy_v4", "hy_v4_vl_text")
     },
     "deepseek_v2": Family(mla_or_mha, ignores=_GLM),
     "minicpm3": Family(

@@ -1,6 +1,8 @@
-"""Models whose sliding layers have heads of their own: MiMo-V2, Step-3.5 and 3.7."""
+"""Models whose sliding layers have heads of their own: MiMo-V2, Step-3.5, 3.7 and 5."""
 
 from __future__ import annotations
+
+from dataclasses import replace
 
 from kvgate.architecture.config import Config
 from kvgate.architecture.family import Family, Types, defaults
@@ -9,7 +11,7 @@ from kvgate.architecture.layers import Attention
 from kvgate.architecture.layout import Kept, Layout, by_type
 from kvgate.architecture.sinks import by_flags, with_sinks
 
-__all__ = ["TYPES", "mimo_v2", "step"]
+__all__ = ["TYPES", "mimo_v2", "step", "step5"]
 
 _WORDS = ("full_attention", "sliding_attention")
 
@@ -119,6 +121,37 @@ def _local(config: Config, full: Attention, window: int | None) -> Attention:
     return Attention(kind, count or heads, kv_heads, width, width, window)  # type: ignore[arg-type]
 
 
+def step5(config: Config) -> Layout:
+    """Step-5: every other layer slides where no ``layer_types`` are given, with query heads of
+    its own; KV heads are ``num_attention_groups``.
+
+    With a ``sparse_config``, full layers keep summaries and a ring that kvgate does not size.
+    """
+    layers = config.layers()
+    for key in ("sparse_config", "step5_sparse_config", "step3p5_sparse_config"):
+        if config.data.get(key) is not None:
+            config.problem(f"{config.name(key)}: its block summaries are not supported")
+    config.ignore("attention_other_setting", "layer_types_with_mtp")
+    if config.data.get("num_key_value_heads") is None:
+        full = _grouped(config, config.need("num_attention_groups", most=MOST_HEADS))
+    else:
+        full = attention(config)
+    window = active_window(config)
+    local = full
+    if window is not None:
+        heads = config.whole("swa_num_attention_heads", most=MOST_HEADS) or full.query_heads
+        local = replace(full, kind="sliding", query_heads=heads, window=window)
+    types = config.words("layer_types", at_least=layers)
+    if types is None:
+        types = [_WORDS[0] if index % 2 else _WORDS[1] for index in range(layers)]
+    said = config.why("num_attention_groups")
+    known = {
+        _WORDS[0]: lambda: kept(config, full, *said),
+        _WORDS[1]: lambda: kept(config, local, *config.why("sliding_window"), *said),
+    }
+    return by_type(config, "layer_types", types[:layers], known)
+
+
 def _mimo_draft(config: Config, layout: Layout, index: int) -> Kept:
     """MiMo-V2's draft layers slide."""
     return next((kept for kept in layout if _slides(kept)), layout[-1])
@@ -146,4 +179,5 @@ TYPES: Types = {
     },
     "step3p5": Family(step, defaults(8, 128), draft_layer=_step_draft),
     "step3p7": Family(step, defaults(8, 128), draft_layer=_step_draft),
+    "step5": Family(step5, {"num_attention_groups": 8}, draft_layer=_step_draft),
 }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import MISSING, fields
 from typing import Any
@@ -125,7 +126,19 @@ def _tuple(value: Any) -> Any:
 
 
 def _runs(indices: Sequence[int]) -> str:
-    """Ascending indices as ``first-last/step`` runs: 3, 7, 11 is ``3-11/4``."""
+    """Ascending indices as ``first-last/step`` runs: 3, 7, 11 is ``3-11/4``.
+
+    Layers that stand in it several times follow with ``x`` and how often: ``0-23x4``.
+    """
+    often = Counter(indices)
+    parts: list[str] = []
+    for times in sorted(set(often.values())):
+        runs = _once([index for index, count in often.items() if count == times])
+        parts.extend(f"{run}x{times}" if times > 1 else run for run in runs)
+    return ",".join(parts)
+
+
+def _once(indices: Sequence[int]) -> list[str]:
     parts: list[str] = []
     rest = list(indices)
     while rest:
@@ -140,13 +153,16 @@ def _runs(indices: Sequence[int]) -> str:
             continue
         parts.append(f"{rest[0]}-{rest[length - 1]}" + (f"/{step}" if step != 1 else ""))
         rest = rest[length:]
-    return ",".join(parts)
+    return parts
 
 
 def _indices(runs: str) -> tuple[int, ...]:
     out: list[int] = []
     for part in runs.split(","):
-        span, _, step = part.partition("/")
+        run, _, times = part.partition("x")
+        span, _, step = run.partition("/")
         first, _, last = span.partition("-")
-        out.extend(range(int(first), int(last or first) + 1, int(step or 1)))
-    return tuple(out)
+        out.extend(
+            list(range(int(first), int(last or first) + 1, int(step or 1))) * int(times or 1)
+        )
+    return tuple(sorted(out))

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from kvgate.architecture.config import Config
 from kvgate.architecture.family import Family, Types, defaults
-from kvgate.architecture.heads import active_window, attention, kept
+from kvgate.architecture.heads import active_window, attention, floored, kept
 from kvgate.architecture.layers import Attention
 from kvgate.architecture.layout import Kept, Layout, Reader, by_type, said
 from kvgate.architecture.sinks import always, by_sink_flag, with_sinks
@@ -32,9 +32,10 @@ def _sliding(config: Config) -> Kept:
 def sliding_by_type(config: Config, types: Sequence[str]) -> Layout:
     """``full_attention`` and ``sliding_attention``, one word a layer.
 
-    A pattern that a file gives beside the list is what the list was made from.
+    A pattern that a file gives beside the list is what the list was made from. The list decides: a
+    window beside a list without sliding layers does nothing.
     """
-    config.ignore("sliding_window_pattern", "_sliding_window_pattern")
+    config.ignore("sliding_window_pattern", "_sliding_window_pattern", "sliding_window")
     known = {"full_attention": lambda: _full(config), "sliding_attention": lambda: _sliding(config)}
     return by_type(config, "layer_types", types, known)
 
@@ -217,6 +218,7 @@ TYPES: Types = {
     "phi4_multimodal": Family(windowed, defaults(8)),
     "phimoe": Family(windowed, defaults(8)),
     "solar": Family(windowed),
+    "kyutai_speech_to_text": Family(windowed, defaults(32, 64, 375)),
     "starcoder2": Family(windowed, defaults(2)),
     "voxtral_realtime_text": Family(windowed, defaults(8, window=4096)),
     "qwen2": Family(flagged, defaults(32, **_QWEN2), nested=_QWEN2_ALONE),
@@ -235,7 +237,8 @@ TYPES: Types = {
     "qwen3_moe": Family(flagged, defaults(4, window=4096)),
     "qwen3_vl_text": Family(flagged, defaults(32, 128)),
     "qwen3_vl_moe_text": Family(flagged, defaults(16)),
-    "qwen3_omni_moe_text": Family(flagged, defaults(4)),
+    "qwen3_omni_moe_text": Family(floored(flagged), defaults(4)),
+    "k2_horizon": Family(flagged, defaults(8, 64)),
     "smollm3": Family(unpositioned, defaults(4)),
     "dots1": Family(from_layer, defaults(32, window=4096)),
     "gemma2": Family(
@@ -272,6 +275,7 @@ TYPES: Types = {
     "kolibri1": Family(alternating(5), defaults(4, 128, 513)),
     "mellum": Family(full_unless_listed, defaults(4, 128, 1024), draft=("num_mtp_layers",)),
     "laguna": Family(_laguna, defaults(8, 128, 512)),
+    "cohere_compass_text": Family(full_unless_listed, defaults(window=4096)),
     "beam": Family(_beam, defaults(8, 128, 512)),
     "muse_glimmer_text": Family(_ending(4), defaults(2, 128, 2048)),
     "muse_spark_text": Family(_ending(4), defaults(16, 64, 2048)),

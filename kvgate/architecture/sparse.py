@@ -13,12 +13,18 @@ __all__ = ["TYPES", "minimax_m3", "qwen4"]
 
 
 def minimax_m3(config: Config) -> Layout:
-    """``sparse_attention_config``: which layers choose blocks of tokens by an index key."""
+    """Which layers choose blocks of tokens by an index key: ``sparse_attention_config`` says so.
+
+    transformers writes ``layer_types`` and flat ``index_*`` keys instead.
+    """
     layers = config.layers()
     full = kept(config, attention(config))
-    config.ignore("layer_types")
+    config.ignore(*_FLAT)
     sparse = config.inner("sparse_attention_config")
-    if sparse is None or not sparse.flag("use_sparse_attention", default=True):
+    if sparse is None:
+        return _flat(config, layers, full)
+    config.ignore("layer_types")
+    if not sparse.flag("use_sparse_attention", default=True):
         return [full] * layers
     marks = sparse.numbers("sparse_attention_freq", at_least=layers, most=1)
     if marks is None:
@@ -39,6 +45,29 @@ def minimax_m3(config: Config) -> Layout:
         for mark, entry in ((0, full), (1, indexed))
     }
     return [named[mark] for mark in marks[:layers]]
+
+
+# transformers' own names for what released files keep in sparse_attention_config.
+_FLAT = ("index_n_heads", "index_head_dim", "index_topk_blocks", "index_block_size")
+
+
+def _flat(config: Config, layers: int, full: Kept) -> Layout:
+    """``layer_types`` says which layers have an indexer; without the list none has."""
+    types = config.words("layer_types", at_least=layers)
+    if types is None:
+        return [full] * layers
+
+    def indexed() -> Kept:
+        indexer = Indexer(
+            head_dim=config.need("index_head_dim"),
+            topk=config.need("index_topk_blocks"),
+            heads=config.need("index_n_heads"),
+        )
+        why = config.why("index_head_dim", "index_topk_blocks")
+        return kept(config, attention(config, indexer=indexer), *why)
+
+    known = {"full_attention": lambda: full, "minimax_m3_sparse": indexed}
+    return by_type(config, "layer_types", types[:layers], known)
 
 
 def qwen4(config: Config) -> Layout:

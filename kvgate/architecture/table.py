@@ -9,8 +9,10 @@ from kvgate.architecture import (
     cross,
     delta,
     full,
+    interleaved,
     kda,
     lightning,
+    looped,
     mamba,
     mla,
     nas,
@@ -25,8 +27,8 @@ from kvgate.architecture.family import Types
 __all__ = ["TYPES", "UNSIZED"]
 
 _MODULES = (
-    full, sliding, chunked, paired, shared, mla, compressed, sparse, delta, kda, lightning, mamba,
-    conv, parallel, cross, nas,
+    full, sliding, interleaved, chunked, paired, shared, mla, compressed, sparse, delta, kda,
+    lightning, mamba, conv, parallel, cross, nas, looped,
 )  # fmt: skip
 
 TYPES: Types = {}
@@ -49,16 +51,45 @@ UNSIZED: dict[str, str] = {
         "its convolution caches beside attention are a layer kind that kvgate does not have",
     ),
     "dots3_note_text": "its sliding MLA is a layer kind that kvgate does not have",
+    "plamo2": "its attention is windowed in its own code and whole in vLLM's",
+    "musespark1x_text": "its gated delta net and global layers are not read by kvgate",
+    "idefics": "its cross-attention between layers is not read by kvgate",
+    "evolla": "its cross-attention between layers is not read by kvgate",
+    "blt": "it runs three models of bytes and patches, which kvgate does not size",
+    "cpmant": "its prompt segments are not read by kvgate",
+    "moshi": "it runs two decoders, which kvgate does not size",
+    "pi0": "its action expert shares another model's cache, which kvgate does not size",
     **dict.fromkeys(
-        ("iquest_loopcoder", "iquestloopcoder", "dory", "hrm_text", "ouro"),
-        "it runs its layers several times with a cache for each, which kvgate does not count",
+        ("kosmos-2", "kosmos-2.5", "blip"), "its text model is not read by kvgate"
     ),
     **dict.fromkeys(
-        ("t5", "mt5", "umt5", "bart", "whisper", "t5gemma", "marian", "m2m_100"),
+        ("gemma4_assistant", "gemma4_unified_assistant"),
+        "it drafts from its target's own cache; size the target",
+    ),
+    **dict.fromkeys(
+        (
+            "extract_hidden_states", "k3_dspark", "medusa", "minimax_m3_mtp", "mlp_speculator",
+            "muse_spark_dspark",
+        ),
+        "it is a draft head; size its target with --speculative-config",
+    ),
+    **dict.fromkeys(
+        (
+            "t5", "mt5", "umt5", "bart", "whisper", "t5gemma", "t5gemma2", "marian", "m2m_100",
+            "bigbird_pegasus", "blenderbot", "blenderbot-small", "cohere_asr", "florence2", "mbart",
+            "musicgen", "musicgen_melody", "mvp", "nemotron_parse", "pegasus", "pix2struct",
+            "plbart", "pp_formulanet", "prophetnet", "trocr", "udop", "vision-encoder-decoder",
+        ),
         "kvgate sizes decoders, and this is an encoder-decoder",
     ),
     **dict.fromkeys(
-        ("bert", "roberta", "xlm-roberta", "modernbert", "nomic_bert", "distilbert"),
+        (
+            "bert", "roberta", "xlm-roberta", "modernbert", "nomic_bert", "distilbert",
+            "bert-generation", "big_bird", "camembert", "data2vec-text", "electra", "ernie",
+            "megatron-bert", "modernvbert", "reformer", "rembert", "roberta-prelayernorm",
+            "roc_bert", "roformer", "ultrabert", "ultravbert", "xlm", "xlm-roberta-xl", "xlnet",
+            "xmod",
+        ),
         "kvgate sizes decoders, and an encoder keeps no KV cache",
     ),
-}
+}  # fmt: skip

@@ -33,9 +33,7 @@ def test_there_are_enough_of_them() -> None:
     assert len(ROWS) >= 80
 
 
-@pytest.mark.parametrize(
-    "model_type", ["phi3small", "jetmoe", "plamo2", "bailing_moe_linear", "git"]
-)
+@pytest.mark.parametrize("model_type", ["phi3small", "plamo2", "zamba", "idefics", "xlstm"])
 def test_a_type_whose_layers_are_not_known_is_refused_by_name(model_type: str) -> None:
     config = dict(ROWS[0]["config"]["text_config"], model_type=model_type)
     with pytest.raises(InputError, match=model_type):
