@@ -15,6 +15,7 @@ from kvgate.architecture.layers import (
     NoCache,
     ShortConv,
     StateLayer,
+    StreamConv,
 )
 from kvgate.architecture.model import Architecture, Draft, Quantization
 from kvgate.architecture.parsing import parse
@@ -26,6 +27,6 @@ from kvgate.architecture.weights import Weights, weights, weights_by_stage, weig
 __all__ = [
     "MLA", "Architecture", "Attention", "CompressedAttention", "Draft", "GatedDeltaNet", "Indexer",
     "KimiDelta", "Layer", "LayerGroup", "Lightning", "Mamba1", "Mamba2", "NoCache", "Part",
-    "Quantization", "ShortConv", "StateLayer", "Weights", "index_bytes", "model", "parse",
-    "read_json", "weights", "weights_by_stage", "weights_per_rank",
+    "Quantization", "ShortConv", "StateLayer", "StreamConv", "Weights", "index_bytes", "model",
+    "parse", "read_json", "weights", "weights_by_stage", "weights_per_rank",
 ]  # fmt: skip

@@ -12,6 +12,7 @@ from typing import ClassVar, Literal
 __all__ = [
     "MLA", "Attention", "CompressedAttention", "GatedDeltaNet", "Indexer", "KimiDelta", "Layer",
     "LayerGroup", "Lightning", "Mamba1", "Mamba2", "NoCache", "ShortConv", "StateLayer",
+    "StreamConv",
 ]  # fmt: skip
 
 
@@ -50,7 +51,9 @@ class MLA:
     """Multi-head latent attention: one latent of ``kv_lora_rank`` + ``qk_rope_head_dim`` a token.
 
     ``indexer`` is set for sparse MLA (DeepSeek V3.2, GLM-5); ``shares_indexer`` where such a layer
-    uses the choice of an earlier layer and keeps no indexer keys of its own (GLM-5.2).
+    uses the choice of an earlier layer and keeps no indexer keys of its own (GLM-5.2). ``window``
+    is set where a layer keeps the last so many latents only, and ``row`` where engines widen a
+    cached latent to so many elements, to be as wide as the windowed layers' (dots3).
     """
 
     kind: ClassVar[str] = "mla"
@@ -62,6 +65,8 @@ class MLA:
     indexer: Indexer | None = None
     shares_indexer: bool = False
     sparse: bool = False
+    window: int | None = None
+    row: int | None = None
 
     @property
     def head_size(self) -> int:
@@ -159,6 +164,19 @@ class ShortConv:
 
 
 @dataclass(frozen=True, slots=True)
+class StreamConv:
+    """Four short convolutions beside attention (Inkling): over keys, values, and what attention and
+    feed-forward part put out. Each keeps its channels of the last ``kernel`` - 1 tokens.
+    """
+
+    kind: ClassVar[str] = "stream_conv"
+    kv_heads: int
+    head_dim: int
+    hidden: int
+    kernel: int
+
+
+@dataclass(frozen=True, slots=True)
 class NoCache:
     """A layer that keeps nothing of its own: an MLP, a no-op, or one that reads another's KV."""
 
@@ -166,7 +184,7 @@ class NoCache:
     reason: Literal["mlp", "no-op", "shares-kv"]
 
 
-StateLayer = GatedDeltaNet | Mamba2 | Mamba1 | KimiDelta | Lightning | ShortConv
+StateLayer = GatedDeltaNet | Mamba2 | Mamba1 | KimiDelta | Lightning | ShortConv | StreamConv
 Layer = Attention | MLA | CompressedAttention | StateLayer | NoCache
 
 

@@ -120,7 +120,13 @@ def hrm_text(config: Config) -> Layout:
 
 TYPES: Types = {
     "ouro": Family(ouro),
-    "nanbeige": Family(nanbeige),
+    "nanbeige": Family(
+        nanbeige,
+        notes=(
+            "the need counts a cache for each run, as its own code keeps; vLLM's transformers "
+            "backend makes one cache a layer",
+        ),
+    ),
     "iquestloopcoder": Family(loopcoder, defaults(8, 128)),
     "iquest_loopcoder": Family(loopcoder, defaults(8, 128)),
     "dory": Family(dory, defaults(4, 256, 1024)),

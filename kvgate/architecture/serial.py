@@ -21,6 +21,7 @@ from kvgate.architecture.layers import (
     Mamba2,
     NoCache,
     ShortConv,
+    StreamConv,
 )
 from kvgate.architecture.model import Architecture, Draft, Quantization
 from kvgate.architecture.parts import Part
@@ -31,6 +32,7 @@ _CLASSES: dict[str, type[Any]] = {
     "full": Attention, "sliding": Attention, "chunked": Attention, "cross": Attention,
     "mla": MLA, "compressed": CompressedAttention, "gdn": GatedDeltaNet, "mamba2": Mamba2,
     "mamba1": Mamba1, "kda": KimiDelta, "lightning": Lightning, "short_conv": ShortConv,
+    "stream_conv": StreamConv,
     "none": NoCache,
 }  # fmt: skip
 

@@ -11,6 +11,7 @@ from kvgate.architecture import (
     full,
     interleaved,
     kda,
+    latentwindows,
     lightning,
     looped,
     mamba,
@@ -21,6 +22,7 @@ from kvgate.architecture import (
     shared,
     sliding,
     sparse,
+    streams,
 )
 from kvgate.architecture.family import Types
 
@@ -28,7 +30,7 @@ __all__ = ["TYPES", "UNSIZED"]
 
 _MODULES = (
     full, sliding, interleaved, chunked, paired, shared, mla, compressed, sparse, delta, kda,
-    lightning, mamba, conv, parallel, cross, nas, looped,
+    lightning, mamba, conv, parallel, cross, nas, looped, latentwindows, streams,
 )  # fmt: skip
 
 TYPES: Types = {}
@@ -47,10 +49,9 @@ UNSIZED: dict[str, str] = {
     "zamba": "Zamba 1's grouped Mamba heads are a layer kind that kvgate does not have",
     "phi3small": "its block-sparse attention is a layer kind that kvgate does not have",
     **dict.fromkeys(
-        ("inkling_text", "inkling_model", "inkling2_text"),
-        "its convolution caches beside attention are a layer kind that kvgate does not have",
+        ("inkling2", "inkling2_text", "inkling2_loop", "inkling2_loop_text"),
+        "no engine that kvgate reads serves it, and what its layers keep is not read",
     ),
-    "dots3_note_text": "its sliding MLA is a layer kind that kvgate does not have",
     "plamo2": "its attention is windowed in its own code and whole in vLLM's",
     "musespark1x_text": "its gated delta net and global layers are not read by kvgate",
     "idefics": "its cross-attention between layers is not read by kvgate",

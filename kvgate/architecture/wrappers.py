@@ -135,6 +135,8 @@ WRAPPERS: dict[str, Wrapper] = {
     "audioflamingo3": Wrapper(text="qwen2"),
     "musicflamingo": Wrapper(text="qwen2"),
     "mimo_v2_omni": Wrapper(text="mimo_v2", flat=True),
+    "dots3_note": Wrapper(text="dots3_note_text", flat=True),
+    **dict.fromkeys(("inkling", "inkling_mm_model"), Wrapper(text="inkling_text")),
     "alpamayo2_super": Wrapper(text="qwen3_vl_text"),
     "apertus1p5": Wrapper(text="apertus1p5_text"),
     "bailing_moe_v3_vl": Wrapper(text="bailing_hybrid"),

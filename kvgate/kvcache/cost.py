@@ -14,7 +14,7 @@ from kvgate.architecture.layers import (
     Layer,
     NoCache,
 )
-from kvgate.catalog.formats import KvFormat
+from kvgate.catalog.formats import KvFormat, kv_format
 from kvgate.errors import InputError
 from kvgate.kvcache.choice import KvChoice
 from kvgate.kvcache.states import DTYPE_BYTES, state_dtypes, state_tensors
@@ -24,6 +24,7 @@ __all__ = [
     "LayerCost",
     "compressor_state_bytes",
     "kv_heads_on_rank",
+    "latent_format",
     "layer_cost",
 ]
 
@@ -92,7 +93,7 @@ def layer_cost(
         case Attention():
             return _attention(layer, choice.format, tp, inert_from, encoder_tokens)
         case MLA():
-            return _mla(layer, choice)
+            return _mla(layer, choice, inert_from)
         case CompressedAttention():
             return _compressed(layer, choice)
         case _:
@@ -134,15 +135,31 @@ def _attention(
     )  # fmt: skip
 
 
-def _mla(layer: MLA, choice: KvChoice) -> LayerCost:
-    latent = choice.format.latent_bytes(layer.head_size)
+def _mla(layer: MLA, choice: KvChoice, inert_from: int | None) -> LayerCost:
+    fmt = latent_format(layer, choice)
+    latent = fmt.latent_bytes(layer.head_size)
     rope = f" + {layer.qk_rope_head_dim} rope" if layer.qk_rope_head_dim else ""
-    formula = f"{latent} B ({choice.format.name}: {layer.kv_lora_rank} latent{rope}, on every rank)"
+    formula = f"{latent} B ({fmt.name}: {layer.kv_lora_rank} latent{rope}, on every rank)"
+    if layer.window is not None and (inert_from is None or layer.window < inert_from):
+        return LayerCost(
+            layer.kind, f"{formula} x window {layer.window}",
+            window=layer.window, window_per_token=latent,
+        )  # fmt: skip
     keys = 0
     if layer.indexer is not None and not layer.shares_indexer:
         keys = _indexer_bytes(layer.indexer, choice)
         formula = f"({formula} + {keys} B indexer)"
     return LayerCost(layer.kind, formula, growing=float(latent + keys))
+
+
+def latent_format(layer: MLA, choice: KvChoice) -> KvFormat:
+    """How a latent is kept: windowed layers are dense, and have no records with scales.
+
+    Source: vllm 0.33.0, models/dots3_note/nvidia/model.py.
+    """
+    if layer.window is not None and choice.format.name == "fp8_ds_mla":
+        return kv_format("fp8")
+    return choice.format
 
 
 def _compressed(layer: CompressedAttention, choice: KvChoice) -> LayerCost:

@@ -11,8 +11,10 @@ from kvgate.architecture.layers import (
     Layer,
     NoCache,
     StateLayer,
+    StreamConv,
 )
 from kvgate.architecture.model import Architecture
+from kvgate.errors import InputError
 from kvgate.kvcache.choice import KvChoice
 from kvgate.kvcache.cost import kv_heads_on_rank
 from kvgate.kvcache.states import state_bytes, state_dtypes
@@ -92,6 +94,11 @@ def sglang_cells(
             case MLA():
                 full += _latent(layer, choice) * count
                 full_layers += count
+            case StreamConv():
+                raise InputError(
+                    "kvgate does not know how SGLang keeps the convolutions beside attention",
+                    hint="what the model needs is still computed: kvgate.kvcache.needs",
+                )
             case CompressedAttention():
                 # Only where the split pools are off: keys and values of one head.
                 full += 2 * layer.head_dim * count

@@ -20,6 +20,7 @@ from kvgate.architecture.layers import (
     Mamba2,
     ShortConv,
     StateLayer,
+    StreamConv,
 )
 from kvgate.errors import InputError
 
@@ -106,6 +107,10 @@ def state_tensors(
             return (_state((heads, layer.head_dim, layer.head_dim)),)
         case ShortConv():
             return (_conv(layer.width, tp, layer.kernel, speculative),)
+        case StreamConv():
+            _share(layer.kv_heads, tp, "KV heads of the convolutions")
+            channels = 2 * layer.kv_heads * layer.head_dim + 2 * layer.hidden
+            return (_conv(channels, tp, layer.kernel, 0),)
 
 
 def state_dtypes(
@@ -125,7 +130,7 @@ def state_dtypes(
     _check_dtype(model_dtype)
     if engine == "llama.cpp":
         return StateDtypes("float32", "float32", "llama.cpp keeps recurrent states in f32")
-    if isinstance(layer, ShortConv):
+    if isinstance(layer, ShortConv | StreamConv):
         return StateDtypes(model_dtype, model_dtype, "a short convolution keeps the model's dtype")
     if ssm_dtype != "auto":
         _check_dtype(ssm_dtype)

@@ -213,7 +213,9 @@ def _hybrid_manager(request: Request, rules: VllmRules) -> bool:
 
 
 def _has_states(arch: Architecture) -> bool:
-    plain = ("full", "sliding", "chunked", "cross", "mla", "compressed", "none")
+    plain = (
+        "full", "sliding", "chunked", "cross", "mla", "compressed", "none", "stream_conv",
+    )  # fmt: skip
     return any(
         not isinstance(group.layer, NoCache) and group.layer.kind not in plain
         for group in arch.groups

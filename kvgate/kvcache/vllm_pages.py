@@ -11,53 +11,31 @@ from kvgate.architecture.layers import (
     Attention,
     CompressedAttention,
     GatedDeltaNet,
-    KimiDelta,
     Layer,
     LayerGroup,
     Mamba2,
     NoCache,
+    StreamConv,
 )
 from kvgate.architecture.model import Architecture
-from kvgate.catalog.formats import KvFormat
 from kvgate.errors import InputError
-from kvgate.kvcache.choice import KvChoice
-from kvgate.kvcache.cost import INDEXER_KEY_BYTES, compressor_state_bytes, kv_heads_on_rank
+from kvgate.kvcache.cost import (
+    kv_heads_on_rank,
+)
 from kvgate.kvcache.grouping import LayerPage
 from kvgate.kvcache.page import Page
-from kvgate.kvcache.states import state_bytes, state_dtypes
+from kvgate.kvcache.vllm_layers import ATTENTION, Setup, attention_pages, layer_pages, state_size
 from kvgate.kvcache.vllm_rules import VllmRules
 
 __all__ = ["PagePlan", "Setup", "default_block_size", "plan_pages"]
 
-_ATTENTION = (Attention, MLA, CompressedAttention)
 # The chunk a Mamba-2 kernel works in, where the architecture does not say: what most models use.
 _MAMBA2_CHUNK = 256
+# Looped families that vLLM serves through transformers' code: it makes one cache a layer, and every
+# run writes it (0.33.0, model_executor/models/transformers/base.py).
+_ONE_FOR_ALL_RUNS = frozenset({"nanbeige"})
 # What vLLM takes for Mamba-1, which has no chunks.
 _MAMBA1_CHUNK = 2048
-
-
-@dataclass(frozen=True, slots=True)
-class Setup:
-    """What decides the pages besides the layers.
-
-    ``mamba_mode``: ``none``, ``align``, ``all``. ``retained``: tokens below a window that several
-    draft modules may fill again.
-    """
-
-    rules: VllmRules
-    choice: KvChoice
-    tp: int
-    block_size: int
-    max_model_len: int
-    model_type: str
-    model_dtype: str
-    sm: tuple[int, int] | None = None
-    mamba_mode: str = "none"
-    ssm_dtype: str = "auto"
-    speculative: int = 0
-    plain: KvFormat | None = None
-    spared: frozenset[int] = frozenset()
-    retained: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,13 +88,16 @@ def plan_pages(arch: Architecture, setup: Setup) -> PagePlan:
     setup, shared = _skip_block(groups, setup, lines)
     pages: list[tuple[int, int, Page]] = []
     for order, group in enumerate(groups):
-        kept = _pages(group.layer, setup, padded)
+        kept = layer_pages(group.layer, setup, padded)
         bare = kept
         if setup.spared.intersection(group.indices) and isinstance(group.layer, Attention):
-            bare = _attention_pages(group.layer, setup, shared, plain=setup.plain)
+            bare = attention_pages(group.layer, setup, shared, plain=setup.plain)
+        indices = group.indices
+        if setup.model_type in _ONE_FOR_ALL_RUNS:
+            indices = tuple(dict.fromkeys(indices))
         pages += [
             (index, order, page)
-            for index in group.indices
+            for index in indices
             for page in (bare if index in setup.spared else kept)
         ]
     pages.sort(key=lambda entry: entry[:2])
@@ -126,7 +107,7 @@ def plan_pages(arch: Architecture, setup: Setup) -> PagePlan:
             (last, order, page)
             for order, group in enumerate(arch.draft.groups)
             for _ in group.indices
-            for page in _pages(group.layer, setup, padded)
+            for page in layer_pages(group.layer, setup, padded)
         ]
         pages += drafted
         lines.append(
@@ -137,116 +118,16 @@ def plan_pages(arch: Architecture, setup: Setup) -> PagePlan:
     return PagePlan(layers, setup.block_size, tuple(lines), tuple(assumptions))
 
 
-def _pages(layer: Layer, setup: Setup, padded: int | None) -> list[Page]:
-    block = setup.block_size
-    match layer:
-        case NoCache():
-            return []
-        case Attention():
-            return _attention_pages(layer, setup, None)
-        case MLA():
-            latent = setup.choice.format.latent_bytes(layer.head_size)
-            pages = [Page("mla", block, block * latent, ("latent", layer.head_size, latent))]
-            if layer.indexer is not None and not layer.shares_indexer:
-                keys = layer.indexer.head_dim + 4 * -(-layer.indexer.head_dim // 128)
-                pages.append(Page("mla", block, block * keys, ("indexer", layer.indexer.head_dim)))
-            return pages
-        case CompressedAttention():
-            return _compressed_pages(layer, setup)
-        case _:
-            size = _state_size(layer, setup)
-            mode = setup.mamba_mode
-            states: int | None = {"none": 1, "align": 2}.get(mode)
-            if states is not None:
-                states += setup.speculative if setup.rules.mamba_modes else 0
-                states += _checkpoints(layer, setup) if mode == "align" else 0
-            tokens = setup.max_model_len if mode == "none" else block
-            drafts = mode == "all" and setup.rules.version.release >= (0, 22)
-            extra = setup.speculative if drafts else 0
-            return [
-                Page("state", tokens, size, ("state", layer.kind), padded=padded, states=states,
-                     retained=extra)
-            ]  # fmt: skip
-
-
-def _attention_pages(
-    layer: Attention, setup: Setup, shared: int | None, *, plain: KvFormat | None = None
-) -> list[Page]:
-    heads = kv_heads_on_rank(layer.kv_heads, setup.tp)
-    fmt = plain or setup.choice.format
-    values = layer.v_head_dim if setup.rules.value_widths else layer.head_dim
-    per_token = heads * fmt.head_bytes(layer.head_dim, values)
-    key = (heads, layer.head_dim, values, fmt.name)
-    block = setup.block_size
-    # Only windowed layers choose a block of their own, and pad it up to the shared page.
-    padded = shared if layer.kind == "sliding" else None
-    if padded is not None and shared is not None:
-        block = max(16, shared // per_token // 16 * 16)
-    match layer.kind:
-        case "sliding":
-            page = Page(
-                "sliding", block, block * per_token, key, layer.window, padded,
-                retained=setup.retained,
-            )  # fmt: skip
-        case "chunked":
-            page = Page("chunked", block, block * per_token, key, layer.window, padded)
-        case "cross":
-            page = Page("cross", block, block * per_token, key)
-        case _:
-            page = Page("full", block, block * per_token, key)
-    if layer.indexer is None:
-        return [page]
-    keys = layer.indexer.head_dim * INDEXER_KEY_BYTES
-    return [page, Page("mla", setup.block_size, setup.block_size * keys, ("index keys", keys))]
-
-
-def _compressed_pages(layer: CompressedAttention, setup: Setup) -> list[Page]:
-    """DeepSeek V4: window cache, compressed cache, compressor scratch, indexer and its scratch."""
-    fmt = setup.choice.format
-    window = setup.choice.window or fmt
-    if layer.version == "v4.1":
-        raise InputError(
-            "kvgate does not know how vLLM packs DeepSeek V4.1's caches into a pool",
-            hint="what the model needs is still computed: kvgate.kvcache.needs",
-        )
-    align = fmt.page_multiple
-
-    def aligned(size: int) -> int | None:
-        rounded = -(-size // align) * align
-        return rounded if rounded != size else None
-
-    def page(kind: str, block: int, size: int, key: str, reach: int | None = None) -> Page:
-        kept = setup.retained if kind == "sliding_mla" else 0
-        return Page(kind, block, size, (key,), reach, aligned(size), retained=kept)  # type: ignore[arg-type]
-
-    raw = 64 * (window.record_bytes or 0)
-    pages = [page("sliding_mla", 64, raw, "window", layer.window)]
-    if not layer.ratio:
-        return pages
-    block = setup.block_size
-    rows = block // layer.ratio
-    overlap = 2 if layer.ratio == 4 else 1
-    tail, reach = (4, overlap * layer.ratio) if layer.ratio == 4 else (8, layer.ratio)
-    pages.append(page("mla", block, rows * (fmt.record_bytes or 0), f"compressed {layer.ratio}"))
-    scratch = compressor_state_bytes(layer)
-    pages.append(page("sliding_mla", tail, tail * scratch, "compressor", reach))
-    if layer.indexer is not None:
-        keys = layer.indexer.head_dim + 4
-        pages.append(page("mla", block, rows * keys, "indexer"))
-        small = 2 * overlap * layer.indexer.head_dim * 4
-        pages.append(page("sliding_mla", tail, tail * small, "indexer compressor", reach))
-    return pages
-
-
 def _hybrid_block(
     groups: list[LayerGroup], setup: Setup, lines: list[str], assumptions: list[str]
 ) -> tuple[Setup, int | None]:
     """Enlarge the block until an attention page holds a state, and pad states to that page."""
-    states = [g.layer for g in groups if not isinstance(g.layer, (*_ATTENTION, NoCache))]
-    attention = [g.layer for g in groups if isinstance(g.layer, _ATTENTION)]
+    stateless = (*ATTENTION, NoCache, StreamConv)
+    states = [g.layer for g in groups if not isinstance(g.layer, stateless)]
+    attention = [g.layer for g in groups if isinstance(g.layer, ATTENTION)]
     if not states:
         return setup, None
-    state = max(_state_size(layer, setup) for layer in states)
+    state = max(state_size(layer, setup) for layer in states)
     if not attention:
         return setup, None
     per_token = _token_bytes(attention[0], setup)
@@ -311,22 +192,6 @@ def _hybrid_step(
     return step
 
 
-def _checkpoints(layer: Layer, setup: Setup) -> int:
-    """State blocks that a request holds for checkpoints inside a prefill."""
-    release = setup.rules.version.release
-    new_card = setup.sm is not None and setup.sm[0] in (9, 10, 12)
-    match layer:
-        case Mamba2():
-            return int(release >= (0, 32))
-        case GatedDeltaNet():
-            return int(release >= (0, 33) and new_card)
-        case KimiDelta():
-            known = setup.model_type.startswith(("kimi_k3", "glm5"))
-            return int(release >= (0, 29) and new_card and known)
-        case _:
-            return 0
-
-
 def _skip_block(
     groups: list[LayerGroup], setup: Setup, lines: list[str]
 ) -> tuple[Setup, int | None]:
@@ -358,12 +223,3 @@ def _token_bytes(layer: Layer, setup: Setup) -> int:
             return setup.choice.format.latent_bytes(layer.head_size)
         case _:
             raise InputError("vLLM has no hybrid of compressed attention and states")
-
-
-def _state_size(layer: Layer, setup: Setup) -> int:
-    assert not isinstance(layer, (*_ATTENTION, NoCache))
-    dtypes = state_dtypes(
-        layer, engine="vllm", model_type=setup.model_type, model_dtype=setup.model_dtype,
-        version=setup.rules.version, ssm_dtype=setup.ssm_dtype,
-    )  # fmt: skip
-    return state_bytes(layer, dtypes, setup.tp, speculative=setup.speculative)

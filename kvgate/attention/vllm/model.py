@@ -18,6 +18,7 @@ from kvgate.architecture.layers import (
     Mamba2,
     NoCache,
     ShortConv,
+    StreamConv,
 )
 from kvgate.architecture.model import Architecture
 from kvgate.attention.query import Query
@@ -67,6 +68,7 @@ _STATE = {
     Mamba1: "MAMBA1",
     Mamba2: "MAMBA2",
     ShortConv: "SHORT_CONV",
+    StreamConv: "INKLING_SCONV_SWA",
     Lightning: "LINEAR",
     GatedDeltaNet: "GDN_ATTN",
     KimiDelta: "GDN_ATTN",
