@@ -15,6 +15,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
+from jinja2 import Environment
 from mkdocs.config import base
 from mkdocs.config import config_options as c
 from mkdocs.config.defaults import MkDocsConfig
@@ -40,6 +41,7 @@ from kvgate.site.fragments import headings
 from kvgate.site.handpages import faults, filled
 from kvgate.site.inert import InertExtension
 from kvgate.site.pages import Pages
+from kvgate.site.policy import policy
 from kvgate.site.quickpage import Renderer, page_of
 from kvgate.site.record_page import RecordPages, path_of
 from kvgate.site.searching import entries
@@ -56,17 +58,25 @@ class KvgateConfig(base.Config):  # type: ignore[no-untyped-call]
     """``records``: the folder of records, relative to mkdocs.yml. ``report_url``: a form that takes
     ``title`` and ``body``, for readers who find a mistake; a GitHub repository's issues if unset.
     ``catalogue``: whether the site has pages of models, GPUs, kernels, KV formats and backends.
+    ``policy``: whether built pages forbid the browser whatever isn't this site's own (fonts and
+    scripts of other hosts too); a served preview, which reloads itself by a script, doesn't.
     """
 
     records = c.Type(str, default="gotchas")
     report_url = c.Type(str, default="")
     catalogue = c.Type(bool, default=False)
+    policy = c.Type(bool, default=False)
 
 
 class KvgatePlugin(BasePlugin[KvgateConfig]):  # type: ignore[no-untyped-call]
     """Virtual pages from records, wiki-links on every page, and data beside the pages."""
 
     book: Book
+    _preview = False
+
+    def on_startup(self, *, command: str, dirty: bool) -> None:
+        """Know a preview from a build."""
+        self._preview = command == "serve"
 
     def on_config(self, config: MkDocsConfig) -> MkDocsConfig:
         """Register the Markdown extensions and the theme's additions."""
@@ -170,6 +180,12 @@ class KvgatePlugin(BasePlugin[KvgateConfig]):  # type: ignore[no-untyped-call]
         if self._search is not None:
             self._search.extend(entries(virtual.record, made, page.url))
         return made.html
+
+    def on_env(self, env: Environment, *, config: MkDocsConfig, files: Files) -> Environment:
+        """Give the templates the policy of their page."""
+        if self.config.policy and not self._preview:
+            env.globals["kvgate_policy"] = policy(env, config)
+        return env
 
     @event_priority(50)
     def on_post_build(self, *, config: MkDocsConfig) -> None:
