@@ -1,8 +1,9 @@
-"""``kvgate new``: write a record that already lints."""
+"""``kvgate new``: write a record that already lints, with its rule and the rule's test."""
 
 from __future__ import annotations
 
 import datetime
+import shutil
 import sys
 from pathlib import Path
 from typing import Any
@@ -15,46 +16,109 @@ _SEVERITIES = ("blocks-start", "fails-later", "silently-wrong", "slower", "surpr
 
 
 @click.command(short_help="Write a new record that already lints.")
-@click.argument("record_id", metavar="ID")
+@click.argument("record_id", metavar="[ID]", required=False)
+@click.option(
+    "--log", help="A log that shows it, - to paste one: the failing line, engine, GPU, command."
+)
 @click.option("--title", help="What happens, in a sentence.")
 @click.option("--concept", "concepts", multiple=True, help="A word of concepts.toml; repeatable.")
 @click.option("--severity", type=click.Choice(_SEVERITIES), help="What it does to a deployment.")
-@click.option("--engine", help="The engine it bites, such as vllm.")
+@click.option("--engine", help="The engine it bites, such as vllm, or vllm==0.33.0 if seen there.")
 @click.option("--introduced", help="The first version with it.")
 @click.option("--fixed", help="The first version without it.")
+@click.option("--gpu", help="The GPU it was seen on.")
 @click.option("--sample", help="A line of the log; its numbers become holes.")
 @click.option("--source", help="The https address where it was reported.")
 @click.option("--says", help="What the source says, in your words.")
 @click.option("--at", help="The version or commit that the source speaks of.")
+@click.option("--hit", "hits", multiple=True, help="A command line that is hit; repeatable.")
+@click.option("--miss", "misses", multiple=True, help="A command line that is not; repeatable.")
+@click.option("--miss-gpu", multiple=True, help="A GPU on which the first hit is none.")
+@click.option("--miss-engine", multiple=True, help="A version, vllm==0.22.0, where it is none.")
+@click.option("--because", multiple=True, help="Why a miss is none, in the order of the misses.")
+@click.option("--rule", help="The rule's name: a new one, or one that kvgate has.")
+@click.option("--theme", help="The module of kvgate/rules/ that a new rule goes into.")
+@click.option("--anyway", is_flag=True, help="Even where a record explains the log already.")
 @click.option("--records", type=click.Path(path_type=Path), help="The folder of records.")
-def command(record_id: str, records: Path | None, **given: Any) -> None:
-    """Write the record ID as a draft into the folder of records, and its id into the register.
+def command(record_id: str | None, records: Path | None, anyway: bool, **given: Any) -> None:
+    """Write the record ID as a draft that lints, and its id into the folder's register.
 
-    What isn't given is asked for when a person is at the terminal. The draft lints as it is; its
-    text, claims, hits and misses are yours to write.
+    What isn't given is taken from the log, then asked for when a person is at the terminal; ID is
+    made of the title. With a hit and a miss, a checkout of kvgate gets the rule that parts them
+    and its test as well; the text and the claims are yours to write.
     """
+    from kvgate.cli.newdraft import Draft
+    from kvgate.cli.newfacts import Facts, facts, known_as, read_log
+    from kvgate.cli.newfiles import Made, checkout
     from kvgate.errors import InputError
     from kvgate.records.home import records_home
-    from kvgate.records.new import NewRecord, create
+    from kvgate.records.lint import lint
+    from kvgate.records.loader import vocabulary_of
+    from kvgate.records.new import create
+    from kvgate.rules.registry import rules
 
+    folder = records or records_home()
     ask = sys.stdin.isatty()
-    for name, question in (
-        ("title", "What happens, in a sentence"),
-        ("severity", f"How bad ({', '.join(_SEVERITIES)})"),
-    ):
-        if not given[name] and ask:
-            given[name] = click.prompt(question)
-    if not given["concepts"] and ask:
-        given["concepts"] = tuple(click.prompt("Concepts, with commas").replace(",", " ").split())
-    missing = [f"--{n}" for n in ("title", "severity") if not given[n]]
-    missing += ["--concept"] if not given["concepts"] else []
-    if missing:
-        raise InputError(
-            f"a new record needs {', '.join(missing)}",
-            hint='kvgate new my-gotcha --title "What happens" --severity surprise --concept mla',
-        )
-    values = {name: value for name, value in given.items() if value}
+    log = given.pop("log")
+    if log is None and ask and not given["sample"]:
+        log = click.prompt("A log file (- to paste, nothing for none)", "", show_default=False)
+    found = Facts()
+    if log:
+        if log == "-" and ask:
+            click.echo("Paste the log, then end it with Ctrl-D on a line of its own.", err=True)
+        text = read_log(log)
+        known = "" if anyway else known_as(text)
+        if known:
+            raise InputError(
+                f"the record {known} explains this log already",
+                hint=f"kvgate show {known}; if it is another gotcha, --anyway",
+            )
+        found = facts(text) if not given["sample"] else Facts()
+        for line in found.told():
+            click.echo(f"read {line}", err=True)
+    draft = Draft(record_id or "", given, found, vocabulary_of(folder))
+    if ask:
+        draft.ask(_SEVERITIES)
     # The one clock of kvgate: the day on which somebody writes a record.
-    today = datetime.datetime.now(tz=datetime.UTC).date()
-    path = create(records or records_home(), NewRecord(id=record_id, seen=today, **values))
-    click.echo(f"{path}\nnext: write it, then kvgate lint {path} and kvgate claims {path}")
+    new = draft.finished(datetime.datetime.now(tz=datetime.UTC).date())
+    home = checkout(folder)
+    if new.rule and home is None:
+        raise InputError(
+            "a rule is Python of kvgate, and is written in a checkout of its repository only",
+            hint="leave --hit and --miss out, or run this in a checkout",
+        )
+    made = (
+        home.write(new, draft.theme)
+        if home is not None and new.rule
+        else Made(((create(folder, new), "the record, a draft that lints"),))
+    )
+    for path, what in made.files:
+        click.echo(f"{path}  ({what})")
+    for note in made.notes:
+        click.echo(f"note: {note}")
+    first = made.files[0][0]
+    left = lint([first], rules={*rules(), new.rule})
+    for finding in left:
+        click.echo(str(finding), err=True)
+    program = _program()
+    steps = [
+        f"say in {first} what one sees, why, and what to do",
+        f"{program} lint {first}",
+        f"{program} claims {first}, once a figure of yours is a claim",
+        *(["make test"] if home is not None else []),
+    ]
+    if not new.rule and home is not None:
+        steps.insert(1, "or begin again with --hit and --miss, and a rule is written too")
+    click.echo("next:")
+    for number, step in enumerate(steps, 1):
+        click.echo(f"  {number}. {step}")
+    raise SystemExit(1 if left else 0)
+
+
+def _program() -> str:
+    """How this command is called here, so that what is printed can be pasted."""
+    called = Path(sys.argv[0])
+    if called.name != "kvgate" or shutil.which("kvgate"):
+        return "kvgate"
+    here = Path.cwd()
+    return str(called.relative_to(here) if called.is_relative_to(here) else called)

@@ -78,8 +78,9 @@ class Context:
             *([f"--model-path {self.model}"] if self.engine == "sglang" else [self.model]),
         ]
         for name, value in self.settings:
-            if name not in ("model", "model_path"):
-                words.append(f"--{name.replace('_', '-')} {value}")
+            if name not in ("model", "model_path", "model_tag"):
+                flag = f"--{name.replace('_', '-')}"
+                words.append(flag if value == "True" else f"{flag} {value}")
         return " ".join(words)
 
     def grounds(self) -> str:
@@ -108,7 +109,7 @@ def context(text: str) -> Context:
             found = pattern.search(line)
             if found and engine in ("", name):
                 engine = name
-                version = version or next((g for g in found.groups() if g), "")
+                version = version or next((g for g in found.groups() if g), "").rstrip(".,;:")
         if "=" in line:
             for key, value in _SETTING.findall(line):
                 plain = value.strip("'\"").removeprefix("torch.")

@@ -17,7 +17,7 @@ from kvgate.records.vocabulary import Vocabulary
 if TYPE_CHECKING:
     from kvgate.records.graph import LinkGraph
 
-__all__ = ["Library", "load"]
+__all__ = ["Library", "load", "vocabulary_of"]
 
 NOT_RECORDS = frozenset({"README.md"})
 """Markdown files that may stand in a folder of records."""
@@ -97,7 +97,7 @@ def read_folder(folder: Path, files: Iterable[Path]) -> Library:
         folder=folder,
         drafts=drafts,
         records=_by_id(drafts),
-        vocabulary=_vocabulary(folder),
+        vocabulary=vocabulary_of(folder),
         register=register.read_register(folder / register.FILE),
     )
 
@@ -139,6 +139,10 @@ def _by_id(drafts: Iterable[Draft]) -> dict[str, Record]:
     return found
 
 
-def _vocabulary(folder: Path) -> Vocabulary:
+def vocabulary_of(folder: Path) -> Vocabulary:
+    """The words that records of a folder may use: its own list, or kvgate's where it has none.
+
+    Raises InputError where the list can't be read.
+    """
     own = folder / vocabulary.FILE
     return vocabulary.read_vocabulary(own if own.is_file() else home.records_home() / own.name)

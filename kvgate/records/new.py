@@ -14,6 +14,8 @@ from kvgate.diagnose.signature import Signature
 from kvgate.errors import InputError, Place
 from kvgate.records import register, yaml
 from kvgate.records.atomic import create_text
+from kvgate.records.newrule import Trial
+from kvgate.records.published import ADDRESS
 from kvgate.records.record import read_record
 
 __all__ = ["NewRecord", "create", "record_text", "signature_of"]
@@ -22,6 +24,7 @@ _PLAIN = re.compile(r"[A-Za-z][A-Za-z0-9 _./+()'-]*\Z")
 # What differs from log to log, the longer kinds first: addresses and ids, numbers.
 _VARIES = re.compile(
     r"(?P<word>\b0x[0-9a-fA-F]+\b|\b[0-9a-fA-F]{8,}\b|(?<![\w.])/[\w.-]+(?:/[\w.-]+)+)"
+    r"|(?P<any><(?:token|address|url|host|path|user)>)"
     r"|(?<![\w.-])(?P<num>\d[\d,_]*\.\d+)(?![\w.])"
     r"|(?<![\w.-])(?P<int>\d+(?:[,_]\d+)*)(?![\w.])"
 )
@@ -31,9 +34,11 @@ _VARIES = re.compile(
 class NewRecord:
     """What is known of a gotcha when its record is begun.
 
+    ``seen_on`` is the engine's version it was seen on, where the first one with it isn't known.
     ``sample`` is a line of somebody's log, ``signature`` the same with holes (made of the sample
     when it is left out). ``source`` is the https address where it was reported, ``at`` the version
-    it speaks of, ``seen`` the day it was read. Texts of sections may use Markdown.
+    it speaks of, ``seen`` the day it was read. Texts of sections may use Markdown. ``rule`` goes
+    with ``hits`` and ``misses``.
     """
 
     id: str
@@ -44,6 +49,7 @@ class NewRecord:
     engine: str = ""
     introduced: str = ""
     fixed: str = ""
+    seen_on: str = ""
     sample: str = ""
     signature: str = ""
     source: str = ""
@@ -52,6 +58,9 @@ class NewRecord:
     symptom: str = ""
     cause: str = ""
     workaround: str = ""
+    rule: str = ""
+    hits: tuple[Trial, ...] = ()
+    misses: tuple[Trial, ...] = ()
 
 
 def record_text(new: NewRecord) -> str:
@@ -115,7 +124,9 @@ def signature_of(line: str) -> str:
     text = strip_prefix(clean(line))
     parts, at = [], 0
     for found in _VARIES.finditer(text):
-        parts += [_literal(text[at : found.start()]), f"{{{found.lastgroup}}}"]
+        # What `redact` took out may have had blanks in it.
+        hole = "*" if found.lastgroup == "any" else found.lastgroup
+        parts += [_literal(text[at : found.start()]), f"{{{hole}}}"]
         at = found.end()
     made = "".join([*parts, _literal(text[at:])])
     # A hole that can't stand for what it was made of would leave a signature that never matches.
@@ -128,6 +139,8 @@ def _literal(text: str) -> str:
 
 def _front_matter(new: NewRecord) -> str:
     lines = [
+        # Editors with the YAML language server check the keys as they are typed.
+        f"# yaml-language-server: $schema={ADDRESS}",
         "schema_version: 1",
         f"id: {_scalar(new.id)}",
         f"title: {_scalar(new.title)}",
@@ -137,6 +150,8 @@ def _front_matter(new: NewRecord) -> str:
     if new.engine:
         lines += ["affects:", f"  - engine: {_scalar(new.engine)}"]
         lines += [f"    introduced: {json.dumps(new.introduced)}"] if new.introduced else []
+        if new.seen_on and not new.introduced:
+            lines += [f"    introduced: {json.dumps(new.seen_on)}  # seen there; was it older?"]
         lines += [f"    fixed: {json.dumps(new.fixed)}"] if new.fixed else []
     if new.sample:
         sample = clean(new.sample)
@@ -145,6 +160,10 @@ def _front_matter(new: NewRecord) -> str:
             f"  - text: {_quoted(new.signature or signature_of(sample))}",
             f"    sample: {_quoted(sample)}",
         ]
+    if new.rule:
+        lines.append(f"rule: {_scalar(new.rule)}")
+        for key, trials in (("hits", new.hits), ("misses", new.misses)):
+            lines += [f"{key}:", *(line for trial in trials for line in _trial(trial))]
     if new.source:
         lines += [
             "sources:",
@@ -155,6 +174,14 @@ def _front_matter(new: NewRecord) -> str:
             f"    seen: {new.seen.isoformat()}",
         ]
     return "\n".join([*lines, "status: draft", ""])
+
+
+def _trial(trial: Trial) -> list[str]:
+    on = [f"gpu: {_scalar(trial.gpu)}"] if trial.gpu else []
+    on += [f"engine: {_scalar(trial.engine)}"] if trial.engine else []
+    lines = [f"  - run: {_scalar(trial.run)}"]
+    lines += [f"    on: {{{', '.join(on)}}}"] if on else []
+    return lines + ([f"    because: {_scalar(trial.because)}"] if trial.because else [])
 
 
 def _body(new: NewRecord) -> str:

@@ -9,7 +9,10 @@ from pydantic_core import core_schema
 
 from kvgate.records.schema import FrontMatter
 
-__all__ = ["record_schema"]
+__all__ = ["ADDRESS", "record_schema"]
+
+ADDRESS = "https://kvgate.github.io/kvgate/schema/record.schema.json"
+"""Where the schema is published; a record names it for the editor of whoever writes it."""
 
 
 def record_schema() -> dict[str, Any]:
@@ -37,7 +40,7 @@ def record_schema() -> dict[str, Any]:
         {"if": _status("active"), "then": {"required": ["verified"]}},
     ]
     schema["title"] = "kvgate record"
-    return {"$schema": GenerateJsonSchema.schema_dialect, **schema}
+    return {"$schema": GenerateJsonSchema.schema_dialect, "$id": ADDRESS, **schema}
 
 
 _SUCCESSOR = {"properties": {"type": {"const": "superseded-by"}}}

@@ -190,7 +190,8 @@ def test_of_two_authors_at_once_one_gets_the_id(library: Path) -> None:
 def test_authors_of_several_records_at_once_are_all_in_the_register(library: Path) -> None:
     names = [f"record-{n}" for n in range(6)]
     running = [
-        subprocess.Popen([KVGATE, "new", name, *NEW, "--records", str(library)],
+        subprocess.Popen([KVGATE, "new", name, *NEW, "--records", str(library),
+                          "--title", f"The {name} does something that nobody expects"],
                          stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
         for name in names
     ]  # fmt: skip
