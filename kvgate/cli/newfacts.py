@@ -94,11 +94,11 @@ def facts(text: str) -> Facts:
 
 def known_as(text: str) -> str:
     """The record that explains a log already, best first; empty where none does."""
-    from kvgate.cli.diagnose import known_records
     from kvgate.diagnose import diagnose
+    from kvgate.records.heads import known as records
 
-    known = known_records()
-    found = diagnose([text], known.signatures, known.texts, known.suspects()).matches
+    known = records()
+    found = diagnose([text], known.signatures, known.texts, known.suspects).matches
     return found[0].id if found else ""
 
 
