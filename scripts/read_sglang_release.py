@@ -24,7 +24,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from scripts.sglang_reader.flags import options
 from scripts.sglang_reader.hooks import SMS, hook, registered
 from scripts.sglang_reader.source import Text, Tree, constant, load, name_of, texts
-from scripts.sglang_reader.texts import ANCHORS, FEATURES, MAJORS, MEMBERS, SETS, SETTINGS
+from scripts.sglang_reader.texts import ANCHORS, FEATURES, MAJORS, MEMBERS, OLDER, SETS, SETTINGS
 
 ENTRIES = Path(__file__).resolve().parents[1] / "kvgate" / "catalog" / "engines" / "sglang"
 _FILES = (
@@ -190,9 +190,11 @@ def _features(trees: list[Tree]) -> list[str]:
         if isinstance(node, ast.FunctionDef)
     ]
     return sorted(
-        key
-        for key, (function, words) in FEATURES.items()
-        if any(function in name and words in text for name, text in code)
+        {
+            key
+            for key, (function, words) in [*FEATURES.items(), *OLDER.items()]
+            if any(function in name and words in text for name, text in code)
+        }
     )
 
 
@@ -215,6 +217,8 @@ def _from_function(
 ) -> None:
     if node.name in ("is_deepseek_dsa", "is_deepseek_nsa"):
         found["sparse_mla"] = sorted(s for s in _strings(node) if s[:1].isupper())
+    elif node.name == "_support_mamba_cache_extra_buffer" and "mamba_extra_buffer" not in found:
+        found["mamba_extra_buffer"] = sorted(s for s in _strings(node) if s[:1].isupper())
     elif node.name == "_derive_model_shapes":
         found["mla"] = sorted(
             {s for branch in ast.walk(node) if isinstance(branch, ast.If)
@@ -253,6 +257,7 @@ def _strings(node: ast.AST) -> set[str]:
 
 def _hooks(trees: list[Tree], names: dict[str, Any]) -> dict[str, list[dict[str, Any]]]:
     functions: list[tuple[tuple[str, ...], ast.FunctionDef]] = []
+    helpers = _defaults(trees)
     for tree in trees:
         functions += registered(tree.module)
         for node in ast.walk(tree.module):
@@ -269,11 +274,23 @@ def _hooks(trees: list[Tree], names: dict[str, Any]) -> dict[str, list[dict[str,
         for architecture in architectures:
             for was_set in ("nothing", "split", "base"):
                 for sm in SMS:
-                    gives = hook(function, architecture, sm, was_set, names)
+                    gives = hook(function, architecture, sm, was_set, names, helpers)
                     if gives:
                         into = found.setdefault(architecture, {}).setdefault(was_set, {})
                         into[sm[0]] = into.get(sm[0], {}) | gives
     return {name: _grouped(by) for name, by in sorted(found.items())}
+
+
+def _defaults(trees: list[Tree]) -> dict[str, ast.FunctionDef]:
+    """Functions in files of their own that set one architecture's defaults."""
+    return {
+        node.name: node
+        for tree in trees
+        for node in tree.module.body
+        if isinstance(node, ast.FunctionDef)
+        and node.name.startswith("apply_")
+        and node.name.endswith("_defaults")
+    }
 
 
 def _grouped(by: dict[str, dict[int, dict[str, Any]]]) -> list[dict[str, Any]]:

@@ -6,6 +6,7 @@ A release is an entry ``engines/<engine>/<version>.json``, written by a program 
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -78,15 +79,18 @@ def release(spec: str) -> Release:
     >>> release("vllm==0.33.0").note
     ''
     """
-    name, _, version = spec.partition("==")
+    name, equal, version = spec.partition("==")
     name = name.strip().casefold()
     name = _ALIASES.get(name, name)
     if name not in ENGINES:
+        known = _ALIASES.get(bare := re.split(r"[^a-z.-]", name)[0], bare)
+        if known in ENGINES and not equal:
+            raise InputError(f"{spec!r} is not one version of an engine", hint=_write(known))
         raise InputError(f"unknown engine {name!r}", hint=nearest(name, ENGINES))
     held = releases(name)
     if not version.strip():
         if "=" in spec or "<" in spec or ">" in spec:
-            raise InputError(f"{spec!r} is not an engine version", hint=f"write {name}==0.33.0")
+            raise InputError(f"{spec!r} is not one version of an engine", hint=_write(name))
         if not held:
             return Release(name, Version("0"), None, f"the catalogue holds no release of {name}")
         return Release(name, held[-1], held[-1], "")
@@ -96,27 +100,38 @@ def release(spec: str) -> Release:
         asked = Version(version.strip()[1:] if build else version.strip())
     except InvalidVersion:
         raise InputError(
-            f"{version.strip()!r} is not a version", hint=f"write {name}==0.33.0"
+            f"{version.strip()!r} is not a version of {name}",
+            hint=nearest(version.strip(), map(str, reversed(held))) if held else "",
         ) from None
     if not held:
         return Release(name, asked, None, f"the catalogue holds no release of {name}")
     # A build's local part (0.19.0+cu130) and its pre-release part don't move a gate by themselves.
-    older = [v for v in held if v <= asked or v.release == asked.release]
+    base = Version(asked.base_version)
+    older = [v for v in held if v <= asked or v == base]
     if not older:
         raise InputError(
             f"{name} {asked} is older than the oldest release in the catalogue, {held[0]}",
             hint="kvgate does not guess backwards",
         )
     read = older[-1]
-    if read.release == asked.release:
-        early = f"{asked.public} is no final release; answered from {read}"
-        return Release(name, asked, read, early if asked.is_prerelease else "")
+    if read == base:
+        note = ""
+        if asked.is_prerelease:
+            note = f"{asked.public} is no final release; answered from {read}"
+        elif asked.is_postrelease:
+            note = f"{name} {asked.public} is not in the catalogue; answered from {read}"
+        return Release(name, asked, read, note)
     why = (
         "is newer than the newest release in the catalogue"
         if read == held[-1]
         else "is not in the catalogue"
     )
     return Release(name, asked, read, f"{name} {asked} {why}; answered from {read}")
+
+
+def _write(name: str) -> str:
+    held = releases(name)
+    return f"write {name}=={held[-1]}" if held else f"write {name}==VERSION"
 
 
 @cache

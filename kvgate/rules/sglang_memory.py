@@ -202,7 +202,7 @@ def _slots_per_request(plan: Plan) -> int:
         return 1
     strategy = state_strategy(plan)
     if strategy == "auto":
-        plain = between(plan, fixed="0.5.11") or plan.get("disable_overlap_schedule")
+        plain = between(plan, fixed="0.5.14") or plan.get("disable_overlap_schedule")
         strategy = "no_buffer" if plain else "extra_buffer"
     if strategy == "extra_buffer":
         return 4 if plan.get("disable_overlap_schedule") else 5

@@ -187,16 +187,16 @@ def mamba_strategy_flag_is_gone(plan: Plan) -> Verdict:
     return Finding(
         f"--mamba-scheduler-strategy is unknown to SGLang {engine_version(plan)}; leaving it out "
         "changes the strategy, and with it how many requests fit",
-        ("since 0.5.11 the default is extra_buffer while overlap scheduling is on",),
+        ("since 0.5.14 the default is extra_buffer while overlap scheduling is on",),
         f"--mamba-radix-cache-strategy {given.text}".rstrip(),
     )
 
 
 def hybrid_without_extra_buffer(plan: Plan) -> Verdict:
-    """Up to 0.5.10 a hybrid with prefix caching lost the overlap scheduler by default."""
+    """Up to 0.5.13 a hybrid with prefix caching lost the overlap scheduler by default."""
     if not plan.runs("sglang") or plan.arch is None or not keeps_state(plan.arch):
         return None
-    if plan.get("disable_radix_cache") or not between(plan, first="0.5.6", fixed="0.5.11"):
+    if plan.get("disable_radix_cache") or not between(plan, first="0.5.6", fixed="0.5.14"):
         return None
     strategy = state_strategy(plan)
     if strategy not in ("auto", "no_buffer"):
@@ -204,7 +204,7 @@ def hybrid_without_extra_buffer(plan: Plan) -> Verdict:
     return Finding(
         f"{plan.arch.id} keeps states, and SGLang {engine_version(plan)} takes no_buffer for them: "
         "the overlap scheduler is off while the prefix cache is on",
-        ("0.5.11 and later take extra_buffer by default",),
+        ("0.5.14 and later take extra_buffer by default",),
         plan.with_flag("--mamba-scheduler-strategy", "extra_buffer"),
     )
 

@@ -57,22 +57,29 @@ def hook(
     sm: tuple[int, int],
     was_set: str,
     names: dict[str, Any],
+    helpers: dict[str, ast.FunctionDef],
 ) -> dict[str, Any]:
     """The settings a hook makes for one architecture on one SM.
 
     ``was_set`` says what the user gave: ``nothing``, ``split`` (one of the two split backends) or
-    ``base`` (``--attention-backend``).
+    ``base`` (``--attention-backend``). ``helpers`` are functions that a hook may call by name.
     """
-    reader = _Reader(architecture, sm, was_set, names)
+    reader = _Reader(architecture, sm, was_set, names, helpers)
     reader.block(function.body)
     return reader.found
 
 
 class _Reader:
     def __init__(
-        self, architecture: str, sm: tuple[int, int], was_set: str, names: dict[str, Any]
+        self,
+        architecture: str,
+        sm: tuple[int, int],
+        was_set: str,
+        names: dict[str, Any],
+        helpers: dict[str, ast.FunctionDef],
     ) -> None:
         self.architecture = architecture
+        self.helpers = helpers
         self.names = dict(names)
         self.found: dict[str, Any] = {}
         self.done = False
@@ -110,6 +117,8 @@ class _Reader:
         literal = self.value(value)
         if isinstance(target, ast.Name) and (told := boolean(value, self.known)) is not None:
             self.known[target.id] = told
+        elif isinstance(target, ast.Name) and isinstance(value, (ast.Compare, ast.BoolOp)):
+            self.known[target.id] = False  # a condition that can't be told, kept under a name
         if isinstance(target, ast.Subscript) and isinstance(target.slice, ast.Constant):
             self.set(str(target.slice.value), literal)
         elif isinstance(target, ast.Attribute):
@@ -131,6 +140,8 @@ class _Reader:
         keywords = {k.arg: self.value(k.value) for k in call.keywords if k.arg}
         if name_of(call.func) == "_handle_mamba_radix_cache":
             self.found["mamba"] = {k: v for k, v in sorted(keywords.items()) if v is not None}
+        elif name_of(call.func) in self.helpers:
+            self.block(self.helpers[name_of(call.func)].body)
 
     def set(self, name: str, value: Any) -> None:
         if name in _FIELDS and value is not None:

@@ -6,14 +6,14 @@ key, and the entry leaves it out.
 
 from __future__ import annotations
 
-__all__ = ["ANCHORS", "FEATURES", "MAJORS", "MEMBERS", "SETS", "SETTINGS"]
+__all__ = ["ANCHORS", "FEATURES", "MAJORS", "MEMBERS", "OLDER", "SETS", "SETTINGS"]
 
 # Of these messages the rules read, beside the words: the values that the condition lets through,
 # the majors it lets through, and what is set where it is said.
 MEMBERS = (
     "allowed.exaone4", "allowed.gemma4", "allowed.gpt_oss", "allowed.llama4", "cutedsl_mla.kv",
     "kv4.", "moe.", "nvfp4.spec_", "spec.page_topk", "tokenspeed_mla.kv", "trtllm_mla.kv",
-    "w.page.",
+    "v4.kv", "w.page.",
 )  # fmt: skip
 MAJORS = (
     "cutedsl_mla.sm", "deterministic.fa4", "mxfp8.sm", "nvfp4.sm", "tokenspeed_mla.sm",
@@ -142,6 +142,7 @@ _WARNINGS = {
     "w.kv4.mixed": "Attention: Using KV4 with PREFILL",
     "w.nvfp4.draft": "SM100 native NVFP4 speculative decoding uses trtllm_mha",
     "w.mamba.radix_off": "Disabling Radix Cache for",
+    "w.mamba.page_one": "with radix cache requires page_size=1 in the current",
     "w.mamba.overlap_off": "Disabling overlap schedule since mamba no_buffer",
     "w.mamba.trtllm_radix": "Disabling radix cache since trtllm_mha does not support page_size = 1",
     "w.mamba.chunk": "Mamba radix extra-buffer is enabled with",
@@ -158,6 +159,10 @@ _WARNINGS = {
     "w.deterministic.nccl": "NCCL_ALGO is set to",
     "w.spec.requests": "Max running requests is reset to",
     "w.spec.overlap_off": "Overlap scheduler is disabled when spec v2 is off",
+    "w.spec.mixed": "Mixed chunked prefill is disabled because of using eagle",
+    "w.spec.v1": "Spec v1 is used for eagle/eagle3/standalone",
+    "w.spec.v2": "Spec v2 is enabled by default for eagle/eagle3/standalone",
+    "w.spec.overlap": "Overlap spec v2 is enabled by default for eagle/eagle3/standalone",
     "w.spec.no_overlap": "Non-overlap (synchronous) spec v2",
     "w.spec.adjusted": "speculative_num_draft_tokens is adjusted to",
     "w.spec.mtp_path": "DeepSeek MTP does not require",
@@ -170,6 +175,7 @@ _WARNINGS = {
     "w.swa.hicache_step3": "Disable hybrid SWA memory for Step3p5ForCausalLM model",
     "w.swa.ratio_step3": "Reset swa_full_tokens_ratio to 1.0 for Step3p5ForCausalLM",
     "w.decode_radix": "Radix cache is disabled for decode server",
+    "w.decode_chunk": "KV cache is forced as chunk cache for decode server",
     "w.sparse_mla.say_kv": "you should also explicitly set --kv-cache-dtype",
     "w.pipeline": "Pipeline parallelism is incompatible with overlap",
 }
@@ -194,6 +200,7 @@ FEATURES = {
     "flashmla_auto_dsa": ("set_default_dsa_backends", "'flashmla_auto'"),
     "v4_mxfp4_experts": ("deepseek_v4_overrides", "flashinfer_mxfp4"),
     "v4_mxfp4_sm120": ("_deepseek_v4_sm120_moe", "'flashinfer_mxfp4'"),
+    "v4_nvfp4_routed": ("deepseek_v4", "'flashinfer_trtllm_routed'"),
     "v4_marlin_sm120": ("_deepseek_v4_sm120_moe", "'marlin'"),
     "v4_mxfp4_experts_sm90": ("deepseek_v4_overrides", "is_sm90"),
     "qwen_mixed": ("qwen3_moe_family_overrides", "'modelopt_mixed')"),
@@ -202,7 +209,8 @@ FEATURES = {
     "deepseek_probes_fp8": ("", "has_fp8_weights_in_checkpoint(self.model_path)"),
     "mimo_runner": ("mimo_v2_overrides", "'flashinfer_trtllm'"),
     "mimo_runner_inline": ("model_specific_adjustments", "MiMoV2 on SM100"),
-    "nemotron_runner": ("nemotron_h_overrides", "'marlin'"),
+    "nemotron_runner": ("nemotron_h", "'marlin'"),
+    "nemotron_sm100": ("nemotron_h", "'flashinfer_trtllm'"),
     "nemotron_unquantized": ("nemotron_h_overrides", "model_config.quantization is None"),
     "nemotron_speculation": ("nemotron_h_overrides", "speculative_draft_attention_backend"),
     "minimax_m2_runner": ("minimax_m2_overrides", "flashinfer_trtllm_routed"),
@@ -221,4 +229,25 @@ FEATURES = {
         "is_multimodal_piecewise_cuda_graph",
     ),
     "gemma4_runner": ("gemma4_overrides", "flashinfer_trtllm"),
+    "gemma4_fp4_experts": ("", "is_gemma4_modelopt_fp4 and is_gemma4_moe"),
+    "ngram_no_overlap": ("_ngram", "disable_overlap_schedule = True"),
+    "topk_effective": ("", "'trtllm_mha' in attention_backends_of"),
+}
+# The same turns where older releases wrote them: before 0.5.15 in one long function.
+OLDER = {
+    "deepseek_unquantized": (
+        "model_specific_adjustments",
+        "is_kimi_k2_k25_thinking_int4 or self.quantization is None",
+    ),
+    "gemma4_runner": ("model_specific_adjustments", "Gemma-4 (modelopt_fp4)"),
+    "nemotron_sm100": (
+        "model_specific_adjustments",
+        "for {model_arch}')\n                else:\n                    "
+        "self.moe_runner_backend = 'flashinfer_cutlass'",
+    ),
+    "ngram_no_overlap": (
+        "handle_speculative_decoding",
+        "if self.speculative_algorithm == 'NGRAM':",
+    ),
+    "v4_marlin_sm120": ("model_specific_adjustments", "on SM120 for DeepseekV4"),
 }

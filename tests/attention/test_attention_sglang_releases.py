@@ -73,7 +73,7 @@ def test_the_entries_are_what_the_script_wrote() -> None:
 def test_a_release_between_two_entries_is_answered_by_the_older_and_says_so() -> None:
     from kvgate.attention.sglang.release import rules
 
-    assert "answered from 0.5.10" in rules("sglang==0.5.12").note
+    assert "answered from 0.5.10" in rules("sglang==0.5.10.post1").note
     assert "newer than the newest" in rules("sglang==0.6.0").note
     assert rules("sglang==0.5.23").note == ""
 

@@ -117,7 +117,7 @@ FLIPS: list[tuple[str, tuple[str, str, str], tuple[str, str, str]]] = [
     ("mamba_strategy_flag_is_gone",
      (f"{NEXT} --mamba-scheduler-strategy no_buffer", "0.5.20", "H100"),
      (f"{NEXT} --mamba-scheduler-strategy no_buffer", "0.5.19", "H100")),
-    ("hybrid_without_extra_buffer", (NEXT, "0.5.10", "H100"), (NEXT, "0.5.11", "H100")),
+    ("hybrid_without_extra_buffer", (NEXT, "0.5.13", "H100"), (NEXT, "0.5.14", "H100")),
     ("page_size_against_state_chunk",
      (f"{NEXT} --page-size 512", "0.5.23", "H100"), (f"{NEXT} --page-size 256", "0.5.23", "H100")),
     ("page_size_is_rewritten",

@@ -8,19 +8,19 @@ __all__ = ["deterministic", "deterministic_late"]
 
 
 def deterministic(state: State) -> None:
-    """Since 0.5.11: before the automatic choice, so that its own choice holds."""
+    """Since 0.5.12: before the automatic choice, so that its own choice holds."""
     if state["enable_deterministic_inference"] and not _late(state):
         _apply(state)
 
 
 def deterministic_late(state: State) -> None:
-    """Up to 0.5.10: after everything, so that an automatic backend counts as the user's."""
+    """Up to 0.5.11: after everything, so that an automatic backend counts as the user's."""
     if state["enable_deterministic_inference"] and _late(state):
         _apply(state)
 
 
 def _late(state: State) -> bool:
-    return not state.rules.since("0.5.11")
+    return not state.rules.since("0.5.12")
 
 
 def _apply(state: State) -> None:

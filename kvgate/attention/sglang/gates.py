@@ -41,6 +41,8 @@ def tokenspeed_mla(state: State) -> None:
         return
     if state.major not in state.rules.majors("tokenspeed_mla.sm"):
         raise state.refuse("tokenspeed_mla.sm")
+    if state.rules.place("w.page.tokenspeed_mla") == state.rules.place("tokenspeed_mla.sm"):
+        page_of(state, "tokenspeed_mla")
     if state["kv_cache_dtype"] not in state.rules.members("tokenspeed_mla.kv"):
         raise state.refuse("tokenspeed_mla.kv")
 
@@ -53,6 +55,8 @@ def cutedsl_mla(state: State) -> None:
         raise state.refuse("cutedsl_mla.prefill")
     if state.major not in state.rules.majors("cutedsl_mla.sm"):
         raise state.refuse("cutedsl_mla.sm")
+    if state.rules.place("w.page.cutedsl_mla") == state.rules.place("cutedsl_mla.sm"):
+        page_of(state, "cutedsl_mla")
     fits = state.rules.members("cutedsl_mla.kv")
     if fits and state["kv_cache_dtype"] not in fits:
         raise state.refuse("cutedsl_mla.kv")

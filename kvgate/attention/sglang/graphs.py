@@ -7,7 +7,12 @@ from collections.abc import Callable
 from kvgate.attention.sglang.sparse import is_sparse
 from kvgate.attention.sglang.state import State
 
-__all__ = ["multimodal", "parse", "prefill_graph", "trtllm_mla_prefill_graph"]
+__all__ = ["breakable", "multimodal", "parse", "prefill_graph", "trtllm_mla_prefill_graph"]
+
+
+def breakable(state: State) -> bool:
+    """Whether the prefill graph is the breakable one by default: 0.5.14 has it, on request."""
+    return state.rules.has("w.graph.breakable") and state.rules.since("0.5.15")
 
 
 def parse(state: State) -> None:
@@ -40,7 +45,7 @@ def multimodal(state: State) -> bool:
 
 def prefill_graph(state: State) -> None:
     """The breakable prefill graph is off for the first of these that holds."""
-    if "prefill" in state.locked or not state.rules.has("w.graph.breakable"):
+    if "prefill" in state.locked or not breakable(state):
         return
     if state["pp_size"] > 1:
         state.prefill_graph = "disabled"

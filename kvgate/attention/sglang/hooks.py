@@ -40,8 +40,17 @@ def model_hook(state: State) -> None:
     elif name == "KimiK3ForConditionalGeneration":
         _kimi_k3(state)
     else:
+        _gemma4_experts(state)
         _from_table(state)
         _mimo_cache(state)
+
+
+def _gemma4_experts(state: State) -> None:
+    """0.5.13 keeps Gemma 4's NVFP4 checkpoints with routed experts on triton."""
+    asks = state.major == 10 and state.was_set != "base" and state.architecture.startswith("Gemma4")
+    fp4 = state.model.quantization == "modelopt_fp4"
+    if asks and fp4 and state.rules.does("gemma4_fp4_experts"):
+        state.unknown.append("whether it takes triton: that asks for Gemma 4's routed experts")
 
 
 def _mimo_cache(state: State) -> None:

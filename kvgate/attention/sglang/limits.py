@@ -9,6 +9,7 @@ __all__ = [
     "check",
     "chunk_by_memory",
     "decode_server",
+    "decode_server_late",
     "hierarchical",
     "pipeline_parallel",
 ]
@@ -49,11 +50,23 @@ def cache_limits(state: State) -> None:
 
 
 def decode_server(state: State) -> None:
-    """A decode server keeps no radix cache, unless it is asked to."""
-    gate, option = "w.decode_radix", "disaggregation_decode_enable_radix_cache"
-    if state["disaggregation_mode"] == "decode" and state.rules.has(gate) and not state[option]:
-        state["disable_radix_cache"] = True
-        state.warn(gate)
+    """Since 0.5.11 first of all: a decode server keeps no radix cache, unless it is asked to."""
+    if state["disaggregation_mode"] == "decode" and state.rules.since("0.5.11"):
+        _no_radix(state)
+
+
+def decode_server_late(state: State) -> None:
+    """Up to 0.5.10 that comes after everything that looks at the radix cache."""
+    if state["disaggregation_mode"] == "decode" and not state.rules.since("0.5.11"):
+        _no_radix(state)
+
+
+def _no_radix(state: State) -> None:
+    if state["disaggregation_decode_enable_radix_cache"]:
+        return
+    state["disable_radix_cache"] = True
+    state.warn("w.decode_radix")
+    state.warn("w.decode_chunk")
 
 
 def pipeline_parallel(state: State) -> None:

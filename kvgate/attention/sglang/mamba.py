@@ -12,11 +12,13 @@ _CHUNK = 64  # what the linear attention kernels cache at a time, where the conf
 
 
 def mamba_radix(state: State) -> None:
-    """Since 0.5.11: extra buffers where overlap or paging wants them, else no_buffer."""
+    """Since 0.5.14: extra buffers where overlap or paging wants them, else no_buffer."""
     if not state.rules.has("mamba.no_buffer_overlap"):
         return
     name = state.architecture
     hybrid = state.rules.among("mamba_radix", name) or state.uses_mamba
+    if not state.rules.lists("mamba_radix"):  # 0.5.14: the branch of each architecture says so
+        hybrid = "mamba" in state.rules.hook(name, "nothing", state.major)
     if name == "GraniteMoeHybridForCausalLM":
         hybrid = state.model.state is not None
     if hybrid and not state["disable_radix_cache"]:
@@ -75,7 +77,7 @@ def _no_buffer(state: State) -> None:
 
 
 def mamba_radix_by_hook(state: State) -> None:
-    """Up to 0.5.10 each hook said what its architecture supports, and no_buffer was the default."""
+    """Up to 0.5.13 each hook said what its architecture supports, and no_buffer was the default."""
     gives = state.rules.hook(state.architecture, "nothing", state.major).get("mamba")
     if gives is None or state.rules.has("mamba.no_buffer_overlap"):
         return
@@ -94,7 +96,7 @@ def mamba_radix_by_hook(state: State) -> None:
             raise state.refuse("mamba.extra_buffer_radix")
         _tracked(state)
     elif not state["disable_radix_cache"]:
-        _old_no_buffer(state)
+        _old_no_buffer(state, gives.get("fallback_attention_backend", "triton"))
 
 
 def _tracked(state: State) -> None:
@@ -107,13 +109,17 @@ def _tracked(state: State) -> None:
         )
 
 
-def _old_no_buffer(state: State) -> None:
+def _old_no_buffer(state: State, fallback: str) -> None:
+    page = state["page_size"]
+    if page not in (None, 1) and state.rules.has("w.mamba.page_one"):
+        state.warn("w.mamba.page_one")
+        state.change("page_size", 1, "no_buffer caches single tokens", said=True)
     if state["speculative_algorithm"] is not None:
         raise state.refuse("mamba.no_buffer_speculation")
     state.warn("w.mamba.overlap_off")
     state["disable_overlap_schedule"] = True
     if state["attention_backend"] == "trtllm_mha":
-        state.warn("w.mamba.trtllm_radix")
+        state.warn("w.mamba.trtllm_radix", fallback_attention_backend=fallback)
         state["disable_radix_cache"] = True
         state["disable_overlap_schedule"] = False
 

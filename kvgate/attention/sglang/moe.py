@@ -158,7 +158,12 @@ def _nemotron(state: State) -> None:
     if modelopt:
         state["quantization"] = state.model.quantization
     if not state.rules.does("nemotron_runner"):
-        if modelopt:
+        if modelopt and state.rules.does("nemotron_sm100"):
+            if _auto(state):
+                trtllm = state.major == 10 and _plain(state)
+                name = "flashinfer_trtllm" if trtllm else "flashinfer_cutlass"
+                state["moe_runner_backend"] = name
+        elif modelopt:
             state["moe_runner_backend"] = "flashinfer_cutlass"
         return
     if state.model.experts == "w4a16_nvfp4" and state["quantization"] == "modelopt_mixed":
@@ -179,7 +184,7 @@ def _nemotron(state: State) -> None:
 def _v4(state: State) -> None:
     if not _auto(state):
         return
-    if state.model.experts == "nvfp4":
+    if state.model.experts == "nvfp4" and state.rules.does("v4_nvfp4_routed"):
         state["moe_runner_backend"] = "flashinfer_trtllm_routed"
     elif (
         state.rules.does("v4_mxfp4_experts")

@@ -25,6 +25,7 @@ from kvgate.attention.sglang.limits import (
     cache_limits,
     check,
     decode_server,
+    decode_server_late,
     hierarchical,
     pipeline_parallel,
 )
@@ -71,6 +72,7 @@ PIPELINE: tuple[Callable[[State], None], ...] = (
     moe.moe_gate,
     pipeline_parallel,
     speculation.speculate,
+    decode_server_late,
     cache_limits,
     deterministic.deterministic_late,
     check,
@@ -125,7 +127,7 @@ def _outcome(state: State, kv_torch: str) -> Outcome:
     strategy = state["mamba_radix_cache_strategy"]
     runner = state["moe_runner_backend"]
     dequant = state["prefill_kv_cache_dequant_dtype"]
-    breakable = state.rules.has("w.graph.breakable")
+    breakable = graphs.breakable(state)
     return Outcome(
         prefill=prefill,
         decode=decode,

@@ -158,6 +158,10 @@ class Rules:
         """A list of architectures, empty where the release has none by that name."""
         return list(self.data["architectures"].get(name, []))
 
+    def lists(self, name: str) -> bool:
+        """Whether the release has a list of architectures by that name."""
+        return name in self._lists
+
     def among(self, name: str, architecture: str) -> bool:
         """Whether the architecture stands in one of the release's lists."""
         return architecture in self._lists.get(name, ())

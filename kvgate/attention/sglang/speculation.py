@@ -34,11 +34,10 @@ def _requests(state: State) -> None:
 
 def _eagle(state: State, name: str) -> None:
     _requests(state)
-    if state.rules.has("w.spec.overlap_off"):
-        state["disable_overlap_schedule"] = True
-        state.warn("w.spec.overlap_off")
-    elif state["disable_overlap_schedule"]:
-        state.warn("w.spec.no_overlap")
+    _overlap(state)
+    if state["enable_mixed_chunk"] and state.rules.has("w.spec.mixed"):
+        state["enable_mixed_chunk"] = False
+        state.warn("w.spec.mixed")
     if state["speculative_num_steps"] is None:
         wide = state.architecture in _WIDE and name != "STANDALONE"
         steps, topk, tokens = (5, 4, 8) if wide else (3, 1, 4)
@@ -58,14 +57,33 @@ def _eagle(state: State, name: str) -> None:
             raise state.refuse("spec.page_topk")
 
 
+def _overlap(state: State) -> None:
+    """Speculation beside the overlap schedule: never, with topk 1 only, or always."""
+    if state.rules.has("w.spec.overlap_off"):
+        state["disable_overlap_schedule"] = True
+        state.warn("w.spec.overlap_off")
+    elif state.rules.has("w.spec.v1"):
+        why = "overlap schedule is disabled"
+        if (state["speculative_eagle_topk"] or 0) > 1 and not state["disable_overlap_schedule"]:
+            state["disable_overlap_schedule"] = True
+            why = "spec v2 currently only supports topk = 1"
+        if state["disable_overlap_schedule"]:
+            state.warn("w.spec.v1", value=why)
+        else:
+            state.warn("w.spec.v2")
+    else:
+        off = state["disable_overlap_schedule"]
+        state.warn("w.spec.no_overlap" if off else "w.spec.overlap")
+
+
 def _mha_named(state: State) -> set[str | None]:
-    effective = state.rules.has("w.spec.no_overlap")
+    effective = state.rules.does("topk_effective")
     return set(state.backends) if effective else set(state.any_backend)
 
 
 def _ngram(state: State) -> None:
     _requests(state)
-    if not state.rules.has("w.spec.no_overlap"):
+    if state.rules.does("ngram_no_overlap"):
         state["disable_overlap_schedule"] = True
     breadth = state["speculative_eagle_topk"] = state["speculative_ngram_max_bfs_breadth"]
     if state["speculative_num_draft_tokens"] is None:
