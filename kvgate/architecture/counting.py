@@ -101,6 +101,15 @@ def _ffns(read: Config, habits: Habits, model_type: str) -> Any:
     """A function from layer index to feed-forward part; some families need their own."""
     general = feed.ffn_of(read, habits.matrices, bias=habits.bias)
     data = read.data
+    if model_type == "qwen":
+        # The first Qwen's width counts its two ways up together.
+        half = (read.whole("intermediate_size") or 0) // 2
+        return lambda index: feed.Ffn(half)
+    if model_type in ("nemotron_h", "nemotron_h_puzzle"):
+        words = data.get("layers_block_type") or data.get("hybrid_override_pattern") or ()
+        plain = feed.Ffn(read.whole("intermediate_size") or 0, matrices=2)
+        dense = {index for index, word in enumerate(words) if word in ("mlp", "-")}
+        return lambda index: plain if index in dense else general(index)
     if model_type == "gemma4_text":
         experts = data.get("num_experts") if data.get("enable_moe_block") else None
         width = read.whole("intermediate_size") or 0
@@ -172,6 +181,7 @@ def _body(
     """Mixers from the layer groups, then norms and feed-forward parts of each layer."""
     donor = _donor(groups)
     seen: dict[int, bool] = {}
+    attends: set[int] = set()
     for group in groups:
         # A layer that is run several times stands in its group as often, and has its weights once.
         for index in dict.fromkeys(group.indices):
@@ -181,6 +191,11 @@ def _body(
                 if layer.reason == "shares-kv" and donor is not None:
                     _query_only(ledger, index, donor, mixing)
                 continue
+            if isinstance(layer, Attention):
+                # A later run of the same layer may keep a window where the first keeps all.
+                if index in attends:
+                    continue
+                attends.add(index)
             mixer(ledger, index, layer, mixing)
     alone = model_type in ("nemotron_h", "mamba", "mamba2", "falcon_mamba")
     for index in sorted(seen):

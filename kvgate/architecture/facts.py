@@ -26,15 +26,17 @@ _ROTARY = ("rope_scaling", "rope_parameters")
 _MM_PREFIX = frozenset({"bagel", "gemma3", "molmo2", "moondream3", "paligemma"})
 
 
-# Families whose config class ties the embeddings where a file does not say (transformers 5.23.0).
+# Families whose config class ties the embeddings where a file does not say (transformers 5.24.0).
 _TIED = frozenset(
     {
-        "bloom", "cohere", "cohere2", "cohere2_moe", "ernie4_5", "ernie4_5_moe",
-        "ernie4_5_vl_moe_text", "falcon", "falcon_mamba", "gemma", "gemma2", "gemma3_text",
-        "gemma3n_text", "gemma4_text", "gemma4_unified_text", "gpt2", "gpt_bigcode",
-        "granite_docling_text", "granite_swa", "hunyuan_vl_text", "lfm2", "lfm2_moe", "lfm3",
-        "mamba", "minicpm3", "mpt", "opt", "paddleocr_vl_text", "smollm3", "starcoder2",
-        "vaultgemma", "youtu", "zamba2",
+        "biogpt", "bloom", "cohere", "cohere2", "cohere2_moe", "cohere_compass_text", "ctrl",
+        "diffusion_gemma_text", "ernie4_5", "ernie4_5_moe", "ernie4_5_vl_moe_text", "falcon",
+        "falcon_mamba", "gemma", "gemma2", "gemma3_text", "gemma3n_text", "gemma4_text",
+        "gemma4_unified_text", "gpt2", "gpt_bigcode", "gpt_neo", "gpt_neox_japanese",
+        "granite_docling_text", "granite_swa", "hunyuan_vl_text", "jetmoe", "lara_mini", "lfm2",
+        "lfm2_moe", "lfm3", "mamba", "minicpm3", "modernbert-decoder", "mpt", "openai-gpt", "opt",
+        "paddleocr_vl_text", "plamo3", "qwen3_vl_moe_text", "smollm3", "starcoder2", "vaultgemma",
+        "voxtral_realtime_text", "xglm", "youtu", "zamba2",
     }
 )  # fmt: skip
 

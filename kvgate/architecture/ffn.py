@@ -105,14 +105,19 @@ def _first(config: Config, keys: tuple[str, ...]) -> int:
 
 def ffn_of(config: Config, matrices: int, *, bias: bool = False) -> Callable[[int], Ffn]:
     """From a layer's index to its feed-forward part, by whichever keys the config has."""
-    width = _dense_width(config)
+    width = _dense_width(config, gated=matrices > 2)
     experts = _first(config, _EXPERTS)
-    dense = Ffn(dense=width, matrices=matrices, bias=bias)
+
+    def missing(key: str) -> Ffn:
+        config.problem(f"{key} is missing")
+        return Ffn()
+
+    dense = Ffn(dense=width or 0, matrices=matrices, bias=bias)
     if experts <= 1:
         widths = config.data.get("intermediate_size")
         if isinstance(widths, list) and widths and all(isinstance(entry, int) for entry in widths):
             return lambda index: Ffn(dense=widths[min(index, len(widths) - 1)], matrices=matrices)
-        return lambda index: dense
+        return lambda index: dense if width is not None else missing("intermediate_size")
     moe = Ffn(
         experts=experts,
         expert=_first(config, _EXPERT_WIDTH),
@@ -125,14 +130,23 @@ def ffn_of(config: Config, matrices: int, *, bias: bool = False) -> Callable[[in
         or config.data.get("topk_method") == "noaux_tc",
     )
     sparse = _sparse(config)
-    return lambda index: moe if sparse(index) else dense
+
+    def ffn(index: int) -> Ffn:
+        if sparse(index):
+            return moe if moe.expert else missing("moe_intermediate_size")
+        return dense if width is not None else missing("intermediate_size")
+
+    return ffn
 
 
-def _dense_width(config: Config) -> int:
+def _dense_width(config: Config, *, gated: bool) -> int | None:
     for key in ("intermediate_size_mlp", "dense_intermediate_size"):
         if config.data.get(key):
             return _first(config, (key,))
     width = config.whole("intermediate_size", most=_MOST) if _plain(config) else None
+    if width is None and gated and config.data.get("ffn_mult") is None:
+        # Four times the model's width is a habit of layers without a gate.
+        return None
     if width is None:
         multiple = config.data.get("ffn_mult")
         hidden = config.whole("hidden_size", most=_MOST) or 0

@@ -13,6 +13,7 @@ from kvgate.architecture.heads import (
     floored,
     kept,
     query_heads,
+    renamed,
 )
 from kvgate.architecture.layers import NoCache
 from kvgate.architecture.layout import Kept, Layout, by_type, uniform
@@ -55,6 +56,15 @@ def falcon(config: Config) -> Layout:
         config.ignore("multi_query")
         return full(config)
     return multi_query(config)
+
+
+def refined_web(config: Config) -> Layout:
+    """Falcon before it was called so: ``n_head_kv`` where the file has it, else ``multi_query``."""
+    count = config.whole("num_key_value_heads", most=MOST_HEADS)
+    if count is None:
+        return multi_query(config)
+    config.ignore("multi_query", "new_decoder_architecture")
+    return _full(config, count, config.why("num_key_value_heads"))
 
 
 def chatglm(config: Config) -> Layout:
@@ -122,18 +132,11 @@ def jetmoe(config: Config) -> Layout:
     return full(config)
 
 
+# Moondream 3's text part has names of its own for everything.
 _MOONDREAM = {
     "hidden_size": "dim", "num_key_value_heads": "n_kv_heads",
     "max_position_embeddings": "max_context", "intermediate_size": "ff_dim",
 }  # fmt: skip
-
-
-def moondream3(config: Config) -> Layout:
-    """Moondream 3: its text part has names of its own for everything."""
-    for key, name in _MOONDREAM.items():
-        if config.data.get(name) is not None:
-            config.fill(key, config.data[name])
-    return full(config)
 
 
 def unlimited_ocr(config: Config) -> Layout:
@@ -165,7 +168,7 @@ _PLAIN: dict[str, tuple[int | None, int | None]] = {
     "granite_docling_text": (4, None), "granitemoe": (None, None), "granitemoeshared": (None, None),
     "grok-1": (None, None), "helium": (20, 128), "hy_v3": (8, 128), "hyperclovax": (None, None),
     "internlm": (None, None), "internlm2": (None, None), "internlm3": (2, 128),
-    "iquestcoder": (8, 128), "jais2": (None, None), "llama": (None, None),
+    "iquestcoder": (8, 128), "jais": (None, None), "jais2": (None, None), "llama": (None, None),
     "minicpm": (None, None), "molmo": (None, None),
     "molmo2_text": (8, 128),
     "nanochat": (None, None), "nemotron": (None, None), "olmo": (None, None),
@@ -180,7 +183,7 @@ _PLAIN: dict[str, tuple[int | None, int | None]] = {
     "apertus1p5_text": (None, None), "biogpt": (None, None), "cosmos3_edge_text": (8, 128),
     "ctrl": (None, None), "deepseek_ocr2_text": (None, None), "diffllama": (None, None),
     "git": (None, None), "gpt_neox_japanese": (None, None), "granite4_vision_text": (None, None),
-    "openai-gpt": (None, None), "xglm": (None, None),
+    "openai-gpt": (None, None),
 }  # fmt: skip
 
 _LLAMA = {
@@ -199,8 +202,8 @@ TYPES: Types = {
     },
     "gpt_bigcode": Family(multi_query),
     "falcon": Family(falcon, {"max_position_embeddings": 2048}),
-    "RefinedWeb": Family(falcon),
-    "RefinedWebModel": Family(falcon),
+    "RefinedWeb": Family(refined_web),
+    "RefinedWebModel": Family(refined_web),
     "chatglm": Family(chatglm),
     "dbrx": Family(nested_heads),
     "mpt": Family(nested_heads),
@@ -210,9 +213,10 @@ TYPES: Types = {
     "hunyuan_v1_moe": Family(hunyuan),
     "hunyuan_v1_dense": Family(hunyuan),
     "hunyuan_vl_text": Family(hunyuan),
+    "xglm": Family(renamed(full, {"num_attention_heads": "attention_heads"})),
     "jetmoe": Family(jetmoe, defaults(16, 128)),
     "moondream3_text": Family(
-        moondream3,
+        renamed(full, _MOONDREAM),
         {
             "hidden_size": 2048,
             "num_hidden_layers": 24,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Literal
 
 from kvgate.architecture.config import Config
@@ -10,7 +11,7 @@ from kvgate.architecture.layout import Kept, Layout, Reader
 
 __all__ = [
     "GEOMETRY", "MOST_HEADS", "active_window", "attention", "floored", "full_kept", "head_width",
-    "kept", "query_heads", "sliding_kept",
+    "kept", "query_heads", "renamed", "sliding_kept",
 ]  # fmt: skip
 
 # The keys that give an attention layer its size, in the order in which an explanation says them.
@@ -79,6 +80,18 @@ def floored(read: Reader) -> Reader:
     def reader(config: Config) -> Layout:
         width = config.need("hidden_size", most=2**24) // query_heads(config)
         config.fill("head_dim", max(1, width))
+        return read(config)
+
+    return reader
+
+
+def renamed(read: Reader, names: Mapping[str, str]) -> Reader:
+    """For families with names of their own: the usual key -> what their files call it."""
+
+    def reader(config: Config) -> Layout:
+        for key, own in names.items():
+            if config.data.get(own) is not None:
+                config.fill(key, config.data[own])
         return read(config)
 
     return reader

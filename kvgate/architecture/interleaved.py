@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from kvgate.architecture.config import MOST_LAYERS, Config
 from kvgate.architecture.family import Family, Types, defaults
-from kvgate.architecture.heads import active_window, attention, kept
+from kvgate.architecture.heads import active_window, attention, kept, renamed
 from kvgate.architecture.layout import Kept, Layout, by_type
 from kvgate.architecture.sinks import always, with_sinks
 from kvgate.architecture.sliding import full_unless_listed, sliding_by_type
@@ -140,7 +140,9 @@ def flint(config: Config) -> Layout:
 
 
 TYPES: Types = {
-    "gpt_neo": Family(gpt_neo, defaults(window_size=256)),
+    "gpt_neo": Family(
+        renamed(gpt_neo, {"num_attention_heads": "num_heads"}), defaults(window_size=256)
+    ),
     "doge": Family(doge),
     "plamo3": Family(plamo3, defaults(4, 128, window_size=2048)),
     "domyn_edge": Family(domyn),

@@ -15,6 +15,7 @@ from kvgate.architecture.layers import (
     Mamba1,
     Mamba2,
     ShortConv,
+    StreamConv,
 )
 from kvgate.architecture.ledger import Ledger
 
@@ -62,6 +63,9 @@ def mixer(ledger: Ledger, index: int, layer: Layer, mixing: Mixing) -> None:
             ledger.layer(index, "state", "conv.in_proj", 3 * width * mixing.hidden)
             ledger.layer(index, "state", "conv.out_proj", width * mixing.hidden)
             ledger.plain(index, "state", width * kernel, split="tensor")
+        case StreamConv():
+            channels = 2 * (layer.kv_heads * layer.head_dim + layer.hidden)
+            ledger.plain(index, "state", channels * layer.kernel, split="tensor")
         case _:
             pass
 

@@ -18,7 +18,7 @@ def parse(
     id: str,  # noqa: A002 - the field that it fills is called so
     hf_quant_config: Mapping[str, Any] | None = None,
 ) -> Architecture:
-    """The architecture that a Hugging Face ``config.json`` describes. Pure.
+    """The architecture that a Hugging Face ``config.json`` describes, or Mistral's ``params.json``.
 
     ``id`` names the model in messages and in the result; ``hf_quant_config`` is the file of that
     name beside the config, if there is one.
@@ -33,6 +33,7 @@ def parse(
     from kvgate.architecture.facts import facts
     from kvgate.architecture.guard import leftover
     from kvgate.architecture.layout import group
+    from kvgate.architecture.params import from_params, is_params
     from kvgate.architecture.table import TYPES
     from kvgate.architecture.wrappers import unwrap
 
@@ -41,6 +42,8 @@ def parse(
             f"{id}: a config is a JSON object, not {type(config).__name__}",
             hint="pass the config.json of a Hugging Face model",
         )
+    if is_params(config):
+        config = from_params(config, id=id)
     inside = unwrap(config, name=id)
     family = TYPES[inside.model_type]
     defaults = {**(family.nested if inside.defaults else {}), **family.defaults}

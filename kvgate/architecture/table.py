@@ -69,8 +69,8 @@ UNSIZED: dict[str, str] = {
     ),
     **dict.fromkeys(
         (
-            "extract_hidden_states", "k3_dspark", "medusa", "minimax_m3_mtp", "mlp_speculator",
-            "muse_spark_dspark",
+            "deepseek_mtp", "extract_hidden_states", "k3_dspark", "medusa", "minimax_m3_mtp",
+            "mlp_speculator", "muse_spark_dspark",
         ),
         "it is a draft head; size its target with --speculative-config",
     ),
@@ -87,6 +87,7 @@ UNSIZED: dict[str, str] = {
         (
             "bert", "roberta", "xlm-roberta", "modernbert", "nomic_bert", "distilbert",
             "bert-generation", "big_bird", "camembert", "data2vec-text", "electra", "ernie",
+            "llama_bidirec",
             "megatron-bert", "modernvbert", "reformer", "rembert", "roberta-prelayernorm",
             "roc_bert", "roformer", "ultrabert", "ultravbert", "xlm", "xlm-roberta-xl", "xlnet",
             "xmod",

@@ -228,12 +228,9 @@ def _type(config: Mapping[str, Any], path: str, name: str, default: str = "") ->
         known = _by_architecture(named) if isinstance(named, list) else ""
         if default or known:
             return default or known
-        params = "dim" in config and "n_layers" in config
         raise InputError(
             f"{name}: {path}model_type is missing",
-            hint="this looks like Mistral's params.json; pass the config.json beside it"
-            if params
-            else "every config.json of the transformers library names its model_type",
+            hint="every config.json of the transformers library names its model_type",
         )
     if not isinstance(value, str):
         raise InputError(f"{name}: {path}model_type must be a string, not {value!r}")

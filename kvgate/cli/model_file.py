@@ -15,6 +15,9 @@ __all__ = ["Source", "read_model"]
 # A config.json is some kilobytes; a safetensors index of the largest models some megabytes.
 _LARGEST = 64 * 2**20
 _CONFIG = "config.json"
+_PARAMS = "params.json"
+_GGUF = "kvgate does not read GGUF files"
+_ORIGINAL = "pass the config.json of the model that the GGUF was made from"
 _QUANTIZED = "hf_quant_config.json"
 _INDEX = "model.safetensors.index.json"
 
@@ -36,14 +39,9 @@ def read_model(text: str, *, hub: bool = False) -> Source:
     """
     path = Path(text)
     if path.is_dir():
-        if not (path / _CONFIG).is_file():
-            raise InputError(
-                "holds no config.json",
-                place=Place(str(path)),
-                hint="pass the model's folder",
-                code="KV002",
-            )
-        return _config(path / _CONFIG)
+        return _config(_found(path))
+    if path.suffix == ".gguf":
+        raise InputError(_GGUF, place=Place(text), hint=_ORIGINAL, code="KV002")
     if path.is_file() or text.endswith(".json"):
         return _config(path)
     try:
@@ -55,6 +53,20 @@ def read_model(text: str, *, hub: bool = False) -> Source:
                 hint=f"{error.hint.removesuffix('.')}; or --hub to download the model's own",
             ) from None
         return _from_hub(text)
+
+
+def _found(folder: Path) -> Path:
+    """The file that describes the model in a folder: ``config.json``, or Mistral's own."""
+    for name in (_CONFIG, _PARAMS):
+        if (folder / name).is_file():
+            return folder / name
+    gguf = any(folder.glob("*.gguf"))
+    raise InputError(
+        f"holds no config.json; {_GGUF}" if gguf else "holds no config.json",
+        place=Place(str(folder)),
+        hint=_ORIGINAL if gguf else "pass the model's folder",
+        code="KV002",
+    )
 
 
 def _read(path: Path) -> dict[str, Any]:

@@ -74,6 +74,10 @@ _STATE = {
     KimiDelta: "GDN_ATTN",
 }
 
+# dots3's model code names its backends itself; no selector is asked (vllm 0.33.0,
+# models/dots3_note/nvidia/attention.py).
+_DOTS3_SPARSE, _DOTS3_WINDOWED = "DOTS3_NOTE_PADDED_MLA_SPARSE", "TRITON_MLA"
+
 
 def ask(release: Release, gpu: Gpu, model: Architecture, options: Options) -> Report:
     """Every layer group's backends and choice, the model's hooks applied.
@@ -274,6 +278,11 @@ def _parts(
         name = _STATE[type(layer)]
         verdict = BackendVerdict(name, valid=True)
         return [(Group(group.indices, layer.kind, None, (verdict,), name, None), (), (), ())]
+    if isinstance(layer, MLA) and model.model_type.startswith("dots3_note"):
+        name = _DOTS3_WINDOWED if layer.window is not None else _DOTS3_SPARSE
+        size = layer.row or layer.head_size
+        verdict = BackendVerdict(name, valid=True)
+        return [(Group(group.indices, layer.kind, size, (verdict,), name, None), (), (), ())]
     query = _query(base, layer, options.tp)
     if isinstance(layer, MLA) and query.sparse and query.index_topk is None:
         # Layers that share an indexer have the model's setting all the same.
