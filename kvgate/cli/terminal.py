@@ -11,8 +11,9 @@ if TYPE_CHECKING:
 
 __all__ = ["console", "show"]
 
-# What a pipe or a file gets: wide enough for a table, and nothing is wrapped to a guessed screen.
-_PIPED = 120
+# What a pipe or a file gets: a line for each thing that is said, whatever its length, so that grep
+# finds a finding whole.
+_PIPED = 100_000
 
 
 def console() -> Console:

@@ -6,20 +6,23 @@ srt/utils/hf_transformers/common.py (get_context_length).
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from packaging.version import Version
 
 from kvgate.architecture.model import Architecture
 from kvgate.errors import InputError
 
-__all__ = ["Length", "length"]
+__all__ = ["Length", "derived_length", "length"]
 
 _ORIGINAL = "original_max_position_embeddings"
 _UNSCALED = ("su", "longrope", "llama3")
 # From 0.30 on, YaRN's own factor is taken to be in max_position_embeddings already.
 _ALREADY_SCALED = (*_UNSCALED, "yarn", "deepseek_yarn", "deepseek_llama_scaling")
 _YARN_AS_WRITTEN = Version("0.30.0")
+_NESTED_ROPE = Version("0.5.10")
 # What vLLM and SGLang take where the config has no key for it at all.
 _NO_KEY = 2048
 
@@ -40,7 +43,7 @@ def length(arch: Architecture, asked: int | None, *, engine: str, version: Versi
     """
     if asked is not None and asked < 1:
         raise InputError(f"max_model_len is {asked}; it must be at least 1")
-    limit = _limit(arch, engine, version)
+    limit = derived_length(arch, engine=engine, version=version)
     if asked is not None:
         return Length(asked, limit, _beyond(arch, asked, limit, engine))
     if limit is None:
@@ -81,17 +84,27 @@ def _short(arch: Architecture) -> int | None:
     return original if rope.get("type") == "longrope" and isinstance(original, int) else None
 
 
-def _limit(arch: Architecture, engine: str, version: Version) -> int | None:
-    """The derived length: what the config says, times a RoPE factor that is not in it yet."""
+def derived_length(
+    arch: Architecture, *, engine: str, version: Version, rope: Mapping[str, Any] | None = None
+) -> int | None:
+    """The length in tokens that an engine derives: the config's, times a RoPE factor that isn't in
+    it yet; None where the config names none.
+
+    ``rope`` stands in for the config's own RoPE block (an override's), by the keys of a config.
+    """
     own = arch.max_position_embeddings
-    rope = dict(arch.rope)
-    factor, kind, original = rope.get("factor"), rope.get("type"), rope.get(_ORIGINAL)
-    # Gemma 3's 128K has its factor already: vLLM says so, and transformers hides it from SGLang.
-    if own is None or not isinstance(factor, int | float) or "gemma3" in arch.model_type:
+    rope = dict(arch.rope) if rope is None else rope
+    kind = str(rope.get("rope_type") or rope.get("type") or "")
+    factor, original = rope.get("factor"), rope.get(_ORIGINAL)
+    if own is None or not isinstance(factor, int | float):
+        return own
+    # Gemma 3's 128K has its factor already: vLLM says so. SGLang multiplied until it came with
+    # transformers 5, which keeps the factor under the kind of layer (5.3.0 with sglang 0.5.10).
+    if "gemma3" in arch.model_type and (engine != "sglang" or version >= _NESTED_ROPE):
         return own
     if engine == "sglang":
         return own if original is not None or kind == "llama3" else int(own * factor)
-    if engine != "vllm":
+    if engine != "vllm" or not kind:
         return own
     if version >= _YARN_AS_WRITTEN:
         return own if kind in _ALREADY_SCALED else int(own * factor)

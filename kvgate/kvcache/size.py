@@ -10,6 +10,7 @@ from kvgate.architecture.layers import Layer
 from kvgate.architecture.model import Architecture
 from kvgate.catalog.gpus import Gpu
 from kvgate.errors import InputError
+from kvgate.kvcache.accepted import check_accepted
 from kvgate.kvcache.answer import PoolAnswer
 from kvgate.kvcache.explanation import explanation
 from kvgate.kvcache.fitting import ways_to_fit
@@ -20,6 +21,9 @@ from kvgate.kvcache.vllm_rules import vllm_rules
 from kvgate.kvcache.weight import Weights, weights_of
 
 __all__ = ["Sizing", "size"]
+
+# CUDA 13.0's release notes: Maxwell, Pascal and Volta are compiled for no more. Read 2026-11-30.
+_BUILT_FOR = (7, 5)
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,6 +167,7 @@ def size(
     if name == "vllm":
         # A version whose allocator nobody read is refused, also where only the need is asked for.
         vllm_rules(version)
+    check_accepted(name, version, kv_cache_dtype)
     card = _gpu(gpu)
     length = engines_length(arch, max_model_len, engine=name, version=version)
     memory = [kv_cache_memory] if isinstance(kv_cache_memory, int) else kv_cache_memory
@@ -204,6 +209,11 @@ def size(
     if pool is not None and not pool.fits:
         ways = ways_to_fit(request, pool, lambda changed: _pool(changed, options), counted)
     notes += length.notes
+    if name == "vllm" and card is not None and card.sm is not None and card.sm < _BUILT_FOR:
+        notes.append(
+            f"{card.name} is compute capability {card.capability}: CUDA 13 compiles for 7.5 and "
+            "above only, so that a wheel built with it holds no kernels for it"
+        )
     if speculative_tokens and arch.draft is None:
         notes.append(
             f"the config of {arch.id} brings no draft layers; a draft model's are not counted"

@@ -88,7 +88,14 @@ def locked(path: Path) -> Iterator[None]:
 @contextlib.contextmanager
 def _written(target: Path, text: str, newline: str | None) -> Iterator[Path]:
     """A new file beside the target that holds the text; gone again if it isn't moved away."""
-    descriptor, made = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.", suffix=".new")
+    try:
+        descriptor, made = tempfile.mkstemp(
+            dir=target.parent, prefix=f".{target.name}.", suffix=".new"
+        )
+    except OSError as error:
+        # The reader asked for the target and has never heard of the file beside it.
+        error.filename = str(target)
+        raise
     name = Path(made)
     try:
         with os.fdopen(descriptor, "w", encoding="utf-8", newline=newline) as file:

@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from kvgate.kvcache.length import derived_length
+from kvgate.kvcache.request import NEWEST
 from kvgate.plan.model import Plan
 from kvgate.rules.facts import between, engine_version, number, truthy
 from kvgate.rules.verdict import Finding, Undecided, Verdict
@@ -17,8 +19,6 @@ __all__ = ["RULES"]
 
 _ORIGINAL = "original_max_position_embeddings"
 _ALLOW = "VLLM_ALLOW_LONG_MAX_MODEL_LEN"
-_UNSCALED = ("su", "longrope", "llama3")
-_SCALED_ALREADY = (*_UNSCALED, "yarn", "deepseek_yarn", "deepseek_llama_scaling")
 _DUAL_CHUNK = ("qwen2.5-7b-instruct-1m", "qwen2.5-14b-instruct-1m")
 
 
@@ -45,20 +45,10 @@ def _kind(rope: Mapping[str, Any]) -> str:
 
 def _derived(plan: Plan) -> int | None:
     """The length that this release derives; None where the config isn't known."""
-    if plan.arch is None or plan.arch.max_position_embeddings is None:
+    if plan.arch is None:
         return None
-    length, rope = plan.arch.max_position_embeddings, _rope(plan)
-    kind, factor = _kind(rope), rope.get("factor")
-    if not kind or not isinstance(factor, int | float) or "gemma3" in plan.arch.model_type:
-        return length
-    if between(plan, first="0.30.0"):
-        return length if kind in _SCALED_ALREADY else int(length * factor)
-    if kind in _UNSCALED:
-        return length
-    original = rope.get(_ORIGINAL)
-    if kind == "yarn" and isinstance(original, int):
-        return int(original * factor)
-    return int(length * factor)
+    version = engine_version(plan) or NEWEST["vllm"]
+    return derived_length(plan.arch, engine="vllm", version=version, rope=_rope(plan))
 
 
 def max_model_len_above_the_derived(plan: Plan) -> Verdict:

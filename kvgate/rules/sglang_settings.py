@@ -5,9 +5,8 @@ Sources: sglang 0.4.3 to 0.5.23, srt/configs/model_config.py, srt/server_args.py
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
+from kvgate.kvcache.length import derived_length
+from kvgate.kvcache.request import NEWEST
 from kvgate.plan.model import Plan
 from kvgate.rules.facts import (
     between,
@@ -60,18 +59,15 @@ def context_length_above_the_derived(plan: Plan) -> Verdict:
 
 
 def _derived_length(plan: Plan) -> int | None:
-    """SGLang's get_context_length: the factor counts where no original length stands beside it."""
-    if plan.arch is None or plan.arch.max_position_embeddings is None:
+    """What SGLang derives from the config, with an override's RoPE block in place of its own."""
+    if plan.arch is None:
         return None
-    rope: Mapping[str, Any] = dict(plan.arch.rope)
     override = plan.get("json_model_override_args")
-    if isinstance(override, dict) and isinstance(override.get("rope_scaling"), dict):
-        rope = override["rope_scaling"]
-    factor = rope.get("factor", 1)
-    kind = str(rope.get("rope_type") or rope.get("type") or "")
-    if _ORIGINAL in rope or kind == "llama3" or not isinstance(factor, int | float):
-        factor = 1
-    return int(factor * plan.arch.max_position_embeddings)
+    rope = override.get("rope_scaling") if isinstance(override, dict) else None
+    version = engine_version(plan) or NEWEST["sglang"]
+    return derived_length(
+        plan.arch, engine="sglang", version=version, rope=rope if isinstance(rope, dict) else None
+    )
 
 
 def yarn_override_without_a_length(plan: Plan) -> Verdict:
