@@ -1,4 +1,4 @@
-"""Write docs/reference/cli.md and docs/reference/codes.md from the code they describe.
+"""Write the generated pages of docs/reference/: the commands, their JSON and the codes.
 
 ``--check`` writes nothing and exits with 1 when a page isn't what the code says.
 """
@@ -6,9 +6,11 @@
 from __future__ import annotations
 
 import argparse
+import json
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -25,6 +27,7 @@ def pages() -> Iterator[tuple[Path, str]]:
     """Every generated page: where it stands and what it says."""
     yield DOCS / "cli.md", _commands()
     yield DOCS / "codes.md", _codes()
+    yield DOCS / "json.md", _json()
 
 
 def _commands() -> str:
@@ -54,6 +57,48 @@ def _codes() -> str:
         parts += [f"## {code.code}\n", f"**{code.title[:1].upper()}{code.title[1:]}.**\n"]
         parts += [f"{text}\n" for text in (code.why, code.do) if text]
     return "\n".join(parts)
+
+
+def _json() -> str:
+    schema = json.loads((DOCS.parent / "schema" / "cli.schema.json").read_text(encoding="utf-8"))
+    parts = [
+        "# JSON of the commands\n",
+        "<!-- Written by scripts/write_reference.py from docs/schema/cli.schema.json. -->\n",
+        "What the commands print with `--json` (what finds: `--format json`), as a JSON Schema "
+        "too: [cli.schema.json](../schema/cli.schema.json). No other keys are printed, and a key "
+        "that isn't marked optional is always there. What that promises is on the page "
+        "[Promises](../explanation/promises.md).\n",
+    ]
+    for name, shape in schema["$defs"].items():
+        parts += [f"## {name}\n", f"{shape['description']}\n", "| key | type | |", "|---|---|---|"]
+        parts += [f"| {row} |" for row in _rows(shape, "")] + [""]
+    return "\n".join(parts).rstrip() + "\n"
+
+
+def _rows(shape: dict[str, Any], above: str) -> Iterator[str]:
+    """A row for each key of an object, those of objects inside it below it."""
+    for key, value in shape["properties"].items():
+        optional = "" if key in shape["required"] else "optional; "
+        yield f"`{above}{key}` | {_type(value)} | {optional}{value['description']}"
+        for inside in (value, value.get("items", {}), *value.get("anyOf", ())):
+            if "properties" in inside:
+                yield from _rows(inside, f"{above}{key}{'[]' if 'items' in value else ''}.")
+
+
+def _type(value: dict[str, Any]) -> str:
+    if "$ref" in value:
+        name = value["$ref"].rpartition("/")[2]
+        return f"[{name}](#{name})"
+    if "anyOf" in value:
+        return " or ".join(_type(one) for one in value["anyOf"])
+    if "const" in value:
+        return f"`{value['const']}`"
+    if "enum" in value:
+        return ", ".join(f"`{one}`" for one in value["enum"])
+    kinds = value["type"] if isinstance(value["type"], list) else [value["type"]]
+    if "items" in value:
+        kinds = [f"list of {_type(value['items'])}", *(k for k in kinds if k != "array")]
+    return " or ".join(kinds)
 
 
 def main() -> int:
