@@ -44,7 +44,7 @@ from kvgate.site.pages import Pages
 from kvgate.site.policy import policy
 from kvgate.site.quickpage import Renderer, page_of
 from kvgate.site.record_page import RecordPages, path_of
-from kvgate.site.searching import entries
+from kvgate.site.searching import Found, of_page, of_record, write_index
 from kvgate.site.virtual import Virtual
 
 __all__ = ["KvgateConfig", "KvgatePlugin"]
@@ -60,12 +60,14 @@ class KvgateConfig(base.Config):  # type: ignore[no-untyped-call]
     ``catalogue``: whether the site has pages of models, GPUs, kernels, KV formats and backends.
     ``policy``: whether built pages forbid the browser whatever isn't this site's own (fonts and
     scripts of other hosts too); a served preview, which reloads itself by a script, doesn't.
+    ``search``: whether it has kvgate's search, which needs Pagefind.
     """
 
     records = c.Type(str, default="gotchas")
     report_url = c.Type(str, default="")
     catalogue = c.Type(bool, default=False)
     policy = c.Type(bool, default=False)
+    search = c.Type(bool, default=True)
 
 
 class KvgatePlugin(BasePlugin[KvgateConfig]):  # type: ignore[no-untyped-call]
@@ -100,6 +102,8 @@ class KvgatePlugin(BasePlugin[KvgateConfig]):  # type: ignore[no-untyped-call]
         script = c.ExtraScriptValue("assets/kvgate/main.js")
         script.type = "module"
         config.extra_javascript.append(script)
+        if self.config.search and config.plugins.keys() & {"search", "material/search"}:
+            _log.warning("kvgate brings its own search: take 'search' out of the plugins")
         return config
 
     def on_files(self, files: Files, *, config: MkDocsConfig) -> Files:
@@ -116,7 +120,7 @@ class KvgatePlugin(BasePlugin[KvgateConfig]):  # type: ignore[no-untyped-call]
             _log.warning("%s", diagnostic)
         self._links.resolver = Resolver(_entries(self.book))
         self._records = RecordPages(self.book, self._addresses, self._report_url(config))
-        self._search = _search_index(config)
+        self._searched: list[Found] = []
         self._renderer = Renderer(config)
         self._virtual: dict[str, Virtual] = {}
         self._edited = _up(Path(config.docs_dir), self._folder)
@@ -152,10 +156,6 @@ class KvgatePlugin(BasePlugin[KvgateConfig]):  # type: ignore[no-untyped-call]
             }
             if virtual.hide:
                 page.meta["hide"] = list(virtual.hide)
-            if self._search is not None if record else not virtual.searched:
-                page.meta["search"] = {"exclude": True}
-            elif not record:
-                page.meta["search"] = {"boost": 0.3}  # a large table has every word
             if record and record.front.status == "withdrawn":
                 page.meta["robots"] = "noindex"
         elif "[[" in markdown or "<!-- kvgate:" in markdown:
@@ -170,15 +170,19 @@ class KvgatePlugin(BasePlugin[KvgateConfig]):  # type: ignore[no-untyped-call]
         path = page.file.src_uri
         virtual = self._virtual.get(path)
         if virtual is None:
-            return self._filled(html, path) if "<!-- kvgate:" in html else html
+            html = self._filled(html, path) if "<!-- kvgate:" in html else html
+            self._searched.append(of_page(str(page.title or ""), html, page.url))
+            return html
         if virtual.record is None:
             _list(page, headings(virtual.body))
-            return html + virtual.body
+            html += virtual.body
+            if virtual.searched:
+                self._searched.append(of_page(virtual.title, html, page.url, weight=0.2))
+            return html
         html = notes_filled(html, self._pages.notes[virtual.record.id])
         made = self._records.page(virtual.record, html)
         _list(page, made.below, above=made.above)
-        if self._search is not None:
-            self._search.extend(entries(virtual.record, made, page.url))
+        self._searched.append(of_record(virtual.record, made, page.url))
         return made.html
 
     def on_env(self, env: Environment, *, config: MkDocsConfig, files: Files) -> Environment:
@@ -191,6 +195,8 @@ class KvgatePlugin(BasePlugin[KvgateConfig]):  # type: ignore[no-untyped-call]
     def on_post_build(self, *, config: MkDocsConfig) -> None:
         """Write what is no page: the JSON, the feed, llms.txt, signs at former addresses."""
         site = Path(config.site_dir)
+        if self.config.search:
+            self._index(site / "pagefind")
         made: set[Path] = set()
         for path, text in documents(
             self._pages,
@@ -220,6 +226,13 @@ class KvgatePlugin(BasePlugin[KvgateConfig]):  # type: ignore[no-untyped-call]
             file.edit_uri = f"{self._edited}/{posixpath.basename(page.record.path)}"
             page_of(file, config, self._renderer)
         return file
+
+    def _index(self, folder: Path) -> None:
+        try:
+            write_index(self._searched, folder)
+        except ImportError:
+            hint = "pip install 'kvgate[site]', or set search: false for the plugin"
+            raise PluginError(f"The search index needs Pagefind: {hint}") from None
 
     def _filled(self, html: str, path: str) -> str:
         try:
@@ -256,13 +269,6 @@ def _entries(book: Book) -> list[Entry]:
         Entry(e.id, e.title, path_of(e.id), e.aliases, e.headings, e.status)
         for e in book.library.entries()
     ]
-
-
-def _search_index(config: MkDocsConfig) -> list[Any] | None:
-    """The list that Material's search writes; None where another search is in its place."""
-    search = config.plugins.get("material/search")
-    found = getattr(getattr(search, "search_index", None), "entries", None)
-    return found if isinstance(found, list) else None
 
 
 def _list(

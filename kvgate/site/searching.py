@@ -1,48 +1,84 @@
-"""What search knows of a record: one entry a section, made of the HTML that was rendered anyway.
+"""What search knows of a page, and the index that Pagefind makes of it.
 
-The theme's own indexer parses each page with Python's HTML parser, which takes longer than all the
-rest that the site adds to a page; and it doesn't know that a signature is what readers look for.
+Pagefind reads HTML, so each page is handed to it as a small document made of the HTML that was
+rendered anyway: without navigation and footnotes, and with what readers look for and a page doesn't
+show as it is, the log line of each signature.
 """
 
 from __future__ import annotations
 
+import asyncio
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable
+from dataclasses import dataclass
 from html import escape
+from pathlib import Path
 
 from kvgate.records.record import Record
 from kvgate.site.record_page import RecordPage
 
-__all__ = ["Entry", "entries"]
+__all__ = ["Found", "of_page", "of_record", "write_index"]
 
-Entry = dict[str, str]
-"""``location`` (address and anchor), ``title`` and ``text`` (HTML) of one find."""
-
-_SECTION = re.compile(r'<h([2-6]) id="([^"]*)"[^>]*>(.*?)</h\1>', re.DOTALL)
 _LINK_MARK = re.compile(
     r'<a class="(?:headerlink|footnote-ref|footnote-backref)".*?</a>', re.DOTALL
 )
-_KEPT = re.compile(r"<(?!/?(?:p|pre|code|ul|ol|li)\b)[^>]*>")
-_ATTRIBUTES = re.compile(r"<(p|pre|code|ul|ol|li)\s[^>]*>")
-_BLANKS = re.compile(r"\n{2,}")
+_NOTES = re.compile(r'<div class="footnote">.*', re.DOTALL)
+# Of what Pagefind writes: ready-made boxes to search in, for which the site has its own.
+_UNUSED = ("*ui.js", "*ui.css", "pagefind-highlight.js")
 
 
-def entries(record: Record, page: RecordPage, url: str) -> Iterator[Entry]:
-    """The entries of a record's page at ``url``."""
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A page as search is to know it: its address below the site's root, and its HTML."""
+
+    url: str
+    html: str
+
+
+def of_record(record: Record, page: RecordPage, url: str) -> Found:
+    """A record's page: its title, ids and concepts, its signatures' log lines, its text."""
     front = record.front
     words = " ".join((front.id, *front.aliases, *front.concepts))
-    about = [front.fix, front.reason, words]
-    text = "".join(f"<p>{escape(part)}</p>" for part in about if part)
-    yield {"location": url, "title": escape(front.title, quote=False), "text": text}
+    about = "".join(f"<p>{escape(part)}</p>" for part in (front.fix, front.reason) if part)
+    parts = [about, page.text, f'<p data-pagefind-weight="2">{escape(words)}</p>']
     if front.signatures:
-        samples = "".join(f"<p><code>{escape(s.sample)}</code></p>" for s in front.signatures)
-        title = "Am I affected?"
-        yield {"location": f"{url}#am-i-affected", "title": title, "text": samples}
-    parts = _SECTION.split(page.text)
-    for anchor, title, html in zip(parts[2::4], parts[3::4], parts[4::4], strict=True):
-        yield {"location": f"{url}#{anchor}", "title": _text(title, ""), "text": _text(html)}
+        samples = "".join(
+            f"<p><code>{escape(sample)}</code></p>"
+            for sample in dict.fromkeys(s.sample for s in front.signatures)
+        )
+        parts.insert(1, f'<h2 id="am-i-affected">Am I affected?</h2>{samples}')
+    return Found(url, _document(front.title, "".join(parts)))
 
 
-def _text(html: str, mark: str = " ") -> str:
-    html = _KEPT.sub("", _LINK_MARK.sub("", html))
-    return _BLANKS.sub("\n", _ATTRIBUTES.sub(r"<\1>", html)).strip()
+def of_page(title: str, html: str, url: str, *, weight: float = 1) -> Found:
+    """Any other page; a light one has every word, such as a large table."""
+    return Found(url, _document(title, html, weight))
+
+
+def _document(title: str, html: str, weight: float = 1) -> str:
+    html = _LINK_MARK.sub("", _NOTES.sub("", html))
+    return (
+        f'<!doctype html><html lang="en"><title>{escape(title)}</title>'
+        f'<body data-pagefind-weight="{weight}" data-pagefind-meta="title:{escape(title)}">'
+        f"{'' if '<h1' in html else f'<h1>{escape(title)}</h1>'}{html}</body></html>"
+    )
+
+
+def write_index(pages: Iterable[Found], folder: Path) -> None:
+    """Write the search index of these pages into a folder, with the program that reads it.
+
+    Raises ImportError where Pagefind isn't installed.
+    """
+    asyncio.run(_written(list(pages), folder))
+    for pattern in _UNUSED:
+        for file in folder.glob(pattern):
+            file.unlink()
+
+
+async def _written(pages: list[Found], folder: Path) -> None:
+    from pagefind.index import IndexConfig, PagefindIndex  # a build without search needs none
+
+    async with PagefindIndex(config=IndexConfig(output_path=str(folder))) as index:
+        for page in pages:
+            await index.add_html_file(content=page.html, url=f"/{page.url}")
+        await index.write_files()

@@ -29,7 +29,6 @@ docs_dir: handbook
 use_directory_urls: {directories}
 theme: {{name: material, font: false, features: [content.action.edit, content.footnote.tooltips]}}
 plugins:
-  - search
   - kvgate: {{records: records}}
 markdown_extensions: [abbr, admonition, attr_list, def_list, footnotes, md_in_html, tables,
   pymdownx.details, pymdownx.highlight, pymdownx.inlinehilite, pymdownx.superfences,

@@ -29,6 +29,29 @@ def test_the_theme_s_additions_come_from_the_package(base_site: Built) -> None:
     assert "../../assets/kvgate.css" in page.xpath("//link[@rel='stylesheet']/@href")
 
 
+def test_a_second_search_beside_the_site_s_own_is_named(
+    base: Base, text: Text, mkdocs: Mkdocs
+) -> None:
+    folder = base({"pool-too-small.md": text("pool-too-small")}, guide="# Guide\n")
+    config = folder / "mkdocs.yml"
+    config.write_text(config.read_text("utf-8").replace("plugins:", "plugins:\n  - search"))
+    done = mkdocs(folder, "--strict")
+    assert done.returncode == 1
+    assert "kvgate brings its own search: take 'search' out of the plugins" in done.stderr
+
+
+def test_a_base_can_do_without_search(base: Base, text: Text, mkdocs: Mkdocs) -> None:
+    folder = base({"pool-too-small.md": text("pool-too-small")}, guide="# Guide\n")
+    config = folder / "mkdocs.yml"
+    wanted = config.read_text("utf-8").replace(
+        "records: records", "records: records, search: false"
+    )
+    config.write_text(wanted, encoding="utf-8")
+    assert mkdocs(folder, "--strict").returncode == 0
+    assert not (folder / "site" / "pagefind").exists()
+    assert "kv-search" not in (folder / "site" / "guide" / "index.html").read_text("utf-8")
+
+
 def test_concepts_come_from_the_folder_s_own_vocabulary(base_site: Built) -> None:
     text = base_site.article("concepts/index.html").text_content()
     assert "Disks that are | slower than <b>thought</b>." in text

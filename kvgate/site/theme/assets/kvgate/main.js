@@ -3,6 +3,7 @@
 // and all text is set as text, never as HTML.
 
 import { finding } from "./finding.js";
+import { instant } from "./instant.js";
 import { suggesting } from "./lost.js";
 import { mapping } from "./map.js";
 import { hide } from "./previews.js";
@@ -23,13 +24,14 @@ const page = () => {
   hide();
   each("table[data-kv-sort]", sortable);
   each("input[data-kv-filter]", filtering);
-  each("input.md-search__input", searching);
+  each("dialog.kv-search", searching);
   each("form[data-kv-find]", finding);
   each("[data-kv-map]", mapping);
   each("[data-kv-suggest]", (place) => suggesting(place).catch(() => null));
 };
 
-// Material shows further pages without loading this script again, and says so.
+instant();
+// Further pages are shown without loading this script again, and the theme is told so.
 const pages = /** @type {any} */ (window).document$;
 if (pages) pages.subscribe(page);
 else page();

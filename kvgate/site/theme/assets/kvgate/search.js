@@ -1,45 +1,176 @@
 // @ts-check
-// What the theme's search cannot do: an error pasted whole, an id, and flags with their dashes.
+// The search of the site: an error pasted whole is looked for among the signatures, and words in
+// Pagefind's index, of which only the parts that a query needs are fetched.
 
 import { listOf } from "./finding.js";
+import { go } from "./instant.js";
 import { find } from "./matching.js";
-import { element, get, isNew } from "./site.js";
-
-const PASTED = 24; // letters from which on a query may be a pasted line
+import { element, get, isNew, root } from "./site.js";
 
 /**
- * Records for a query that the theme's index does not rank first.
+ * @typedef {{title: string, url: string, excerpt: string}} Part
+ * @typedef {{url: string, excerpt: string, meta: {title?: string}, sub_results: Part[]}} Page
+ * @typedef {{data: () => Promise<Page>}} Result
+ * @typedef {{search: (words: string) => Promise<{results: Result[]}>}} Pagefind
+ */
+
+const PASTED = 12; // letters from which on a query may be a pasted line
+const SHOWN = 8;
+
+/** @type {Promise<Pagefind> | undefined} */
+let loading;
+const pagefind = () => {
+  loading ??= import(new URL("pagefind/pagefind.js", root()).href);
+  loading.catch(() => { loading = undefined; });
+  return loading;
+};
+
+/**
+ * Records that a query names, or whose signature stands in it: nothing to be ranked.
  * @param {import("./matching.js").Signed[]} records @param {string} query
  */
 const certain = (records, query) => {
   const id = query.trim().toLowerCase();
   const named = records.filter((record) => record.id === id);
-  if (named.length) return named.map((record) => ({ record, score: 1, text: record.id }));
-  return query.length < PASTED ? [] : find(records, query).whole.slice(0, 3);
+  if (named.length) return { exact: named.map((record) => ({ record, score: 1, text: "its id" })), near: [] };
+  if (query.length < PASTED) return { exact: [], near: [] };
+  const { whole, similar } = find(records, query);
+  return { exact: whole.slice(0, 3), near: similar.slice(0, 3) };
 };
 
-/** @param {HTMLInputElement} input */
-export const searching = (input) => {
-  if (!isNew(input)) return;
-  // The theme's dialog has no name for those who hear it.
-  input.closest("[role=dialog]")?.setAttribute("aria-label", input.placeholder || "Search");
-  const place = element("div", "kv-search md-typeset");
-  document.querySelector(".md-search-result")?.before(place);
-  // Before the theme looks: to its search a dash before a word means "without", and nobody means so.
-  let typed = "";
-  input.form?.addEventListener("input", () => {
-    typed = input.value;
-    const bare = input.value.replace(/(^|\s)--?(?=[a-z])/gi, "$1");
-    if (bare !== input.value) input.value = bare;
-  }, true);
+/**
+ * What the index finds; the parts of `head_dim` where the whole isn't found often.
+ * @param {string} query
+ */
+const worded = async (query) => {
+  const index = await pagefind();
+  const { results } = await index.search(query);
+  const parts = query.replace(/[^\p{L}\p{N}]+/gu, " ").trim();
+  if (results.length >= SHOWN || parts === query.trim()) return results;
+  return [...results, ...(await index.search(parts)).results];
+};
+
+/** Text of Pagefind's with its marks, as nodes: nothing of it becomes HTML. @param {string} text */
+const marked = (text) => text.split(/<mark>|<\/mark>/).map((part, at) => {
+  const plain = part.replace(/&(lt|gt|amp|quot|#39|#x27);/g, (_, name) =>
+    /** @type {Record<string, string>} */ ({ lt: "<", gt: ">", amp: "&", quot: '"' })[name] || "'");
+  return at % 2 ? element("mark", "", plain) : plain;
+});
+
+/** @param {string} url */
+const here = (url) => new URL(url, location.href).href;
+
+/** @param {Page[]} pages */
+const pagesOf = (pages) => {
+  const list = element("ol", "kv-finds");
+  for (const page of pages) {
+    const link = element("a", "", page.meta.title || page.url);
+    link.setAttribute("href", here(page.url));
+    const item = element("li", "", link, element("p", "", ...marked(page.excerpt)));
+    const places = page.sub_results.filter((part) => part.url.includes("#")).slice(0, 3);
+    if (places.length) {
+      const links = places.map((part) => {
+        const place = element("a", "", part.title);
+        place.setAttribute("href", here(part.url));
+        return place;
+      });
+      item.append(element("p", "kv-places", ...links.flatMap((one, at) => (at ? [" · ", one] : [one]))));
+    }
+    list.append(item);
+  }
+  return list;
+};
+
+/** @param {HTMLDialogElement} dialog */
+export const searching = (dialog) => {
+  if (!isNew(dialog)) return;
+  const input = dialog.querySelector("input");
+  const out = dialog.querySelector("output");
+  if (!input || !out) return;
   let asked = 0;
-  input.addEventListener("input", async () => {
+  const look = async () => {
     const mine = ++asked;
-    const query = typed;
-    if (query.length < 8) return place.replaceChildren();
-    const { records } = await get("api/v1/signatures.json");
-    if (mine !== asked) return;
-    const finds = certain(records, query);
-    place.replaceChildren(...(finds.length ? [element("p", "", "Exactly this:"), listOf(finds)] : []));
+    const query = input.value;
+    if (query.trim().length < 2) return out.replaceChildren();
+    /** @type {import("./matching.js").Signed[]} */
+    let records = [];
+    /** @type {Result[]} */
+    let results = [];
+    let lost = "";
+    try {
+      [records, results] = await Promise.all([
+        query.length < 4 ? [] : get("api/v1/signatures.json").then((all) => all.records),
+        worded(query),
+      ]);
+    } catch {
+      lost = "The search index could not be loaded; all signatures stand on one page.";
+    }
+    const { exact, near } = certain(records, query);
+    const pages = await Promise.all(results.slice(0, 2 * SHOWN).map((result) => result.data()));
+    if (mine !== asked) return; // the reader has typed on
+    const known = new Set(exact.map((found) => new URL(found.record.path, root()).href));
+    /** @type {Page[]} */
+    const rest = [];
+    for (const page of pages) {
+      const url = here(page.url);
+      if (!known.has(url) && rest.length < SHOWN) rest.push(page);
+      known.add(url);
+    }
+    const count = exact.length + rest.length;
+    const said = lost || (count ? "" : near.length ? "Not found as it stands. These share its rarest words:"
+      : "Nothing has all these words.");
+    out.replaceChildren(
+      ...(exact.length ? [element("p", "kv-say", "Exactly this:"), listOf(exact)] : []),
+      ...(said ? [element("p", "kv-say", said)] : []),
+      ...(count ? [] : [listOf(near)]),
+      ...(rest.length ? [element("p", "kv-say", exact.length ? "And pages with its words:" : "Pages:"), pagesOf(rest)] : []),
+    );
+    out.dataset.kvFor = query;
+  };
+  const open = () => {
+    if (dialog.open) return;
+    dialog.showModal();
+    input.select();
+    pagefind().catch(() => null);
+  };
+  let pause = 0;
+  input.addEventListener("input", () => {
+    clearTimeout(pause);
+    pause = window.setTimeout(look, 100);
+  });
+  dialog.querySelector("form")?.addEventListener("submit", (event) => {
+    event.preventDefault();
+    const first = out.querySelector("a");
+    if (!first || out.dataset.kvFor !== input.value) return;
+    dialog.close();
+    go(new URL(first.href));
+  });
+  dialog.addEventListener("click", (event) => {
+    const inside = event.target instanceof Element && event.target.closest("a, button");
+    if (event.target === dialog || inside) dialog.close();
+  });
+  // Arrows go from one find to the next, and back into the box.
+  dialog.addEventListener("keydown", (event) => {
+    if (event.key !== "ArrowDown" && event.key !== "ArrowUp") return;
+    const stops = [input, ...out.querySelectorAll("a")];
+    const at = stops.indexOf(/** @type {any} */ (document.activeElement));
+    const next = stops[at + (event.key === "ArrowDown" ? 1 : -1)];
+    if (at < 0 || !next) return;
+    event.preventDefault();
+    next.focus();
+  });
+  document.addEventListener("click", (event) => {
+    if (!(event.target instanceof Element) || !event.target.closest("[data-kv-open-search]")) return;
+    event.preventDefault();
+    open();
+  });
+  document.addEventListener("keydown", (event) => {
+    const typing = event.target instanceof Element
+      && event.target.closest("input, textarea, select, [contenteditable]");
+    const command = (event.metaKey || event.ctrlKey) && event.key === "k";
+    const plain = !event.metaKey && !event.ctrlKey && !event.altKey && !typing;
+    if (!command && !(plain && ["/", "s", "f"].includes(event.key))) return;
+    event.preventDefault();
+    open();
   });
 };

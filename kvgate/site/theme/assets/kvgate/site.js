@@ -1,12 +1,13 @@
 // @ts-check
 // The site that a page belongs to: its root, its JSON documents, and elements of its pages.
 
-/** The root of the site as the theme knows it on this page. */
-export const root = () => {
-  const config = document.getElementById("__config");
-  const base = config ? JSON.parse(config.textContent || "{}").base : ".";
-  return new URL(base.endsWith("/") ? base : `${base}/`, location.href);
-};
+// Read once, when the first page is loaded: its base is relative to that page alone.
+const config = document.getElementById("__config");
+const base = config ? JSON.parse(config.textContent || "{}").base : ".";
+const ROOT = new URL(base.endsWith("/") ? base : `${base}/`, location.href);
+
+/** The root of the site. */
+export const root = () => ROOT;
 
 /**
  * An element with a class and children; texts become text nodes.
@@ -43,7 +44,7 @@ export const LINK = "a[data-kv-id]";
 export const linkAt = (target) => (target instanceof Element ? target.closest(LINK) : null);
 
 /**
- * Whether an element is new here; the theme shows a page again without loading scripts anew.
+ * Whether an element is new here; the next page is shown without loading scripts anew.
  * @param {HTMLElement} place
  */
 export const isNew = (place) => {

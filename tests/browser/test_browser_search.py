@@ -1,0 +1,146 @@
+"""The search box as a reader uses it: an error pasted whole, parts of names, keys alone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from urllib.parse import quote
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from kvgate.records.loader import load
+from kvgate.records.record import Record
+from kvgate.records.schema import Signature
+
+pytestmark = pytest.mark.slow
+
+BOX = "dialog.kv-search input"
+OUT = "dialog.kv-search output"
+FINDS = f"{OUT} .kv-list a, {OUT} .kv-finds > li > a"
+
+
+def ask(page: Page, words: str) -> list[str]:
+    """Type into the open box; the addresses of what is found, best first, below the site."""
+    page.locator(BOX).fill(words)
+    page.wait_for_function(
+        "([out, words]) => document.querySelector(out).dataset.kvFor === words",
+        arg=[OUT, page.locator(BOX).input_value()],
+    )
+    found: list[str] = page.locator(FINDS).evaluate_all("all => all.map((a) => a.href)")
+    return [address.partition("/kvgate/")[2] for address in found]
+
+
+@pytest.fixture
+def box(page: Page, site_url: str) -> Page:
+    """The front page with the search open."""
+    page.goto(site_url)
+    page.keyboard.press("/")
+    expect(page.locator(BOX)).to_be_focused()
+    return page
+
+
+def signed() -> Iterator[tuple[Record, Signature]]:
+    """Every signature of a record that stands."""
+    for record in load().records.values():
+        if record.front.status not in ("superseded", "withdrawn"):
+            for signature in record.front.signatures:
+                yield record, signature
+
+
+def test_every_signature_s_line_pasted_whole_finds_its_record_first(box: Page) -> None:
+    wrong, count = [], 0
+    for record, signature in signed():
+        found = ask(box, signature.sample)
+        wanted = [f"gotchas/{i}/" for i in (record.id, *signature.also)]
+        count += 1
+        if not found or found[0] not in wanted:
+            wrong.append((signature.sample, found[:1], wanted))
+    assert count > 100
+    assert wrong == []
+
+
+def test_every_id_finds_its_record_first(box: Page) -> None:
+    ids = sorted(load().records)
+    wrong = [i for i in ids[::5] if ask(box, i)[:1] != [f"gotchas/{i}/"]]
+    assert wrong == []
+
+
+@pytest.mark.parametrize(
+    ("words", "record"),
+    [
+        ("head_dim", "flashinfer-rejects-large-head-dim"),
+        ("head dim", "flashinfer-rejects-large-head-dim"),
+        ("large-head-dim", "flashinfer-rejects-large-head-dim"),
+        ("--kv-cache-dtype", "kv-sparse-mla-needs-fp8-ds-mla"),
+        ("kv_cache_dtype", "kv-sparse-mla-needs-fp8-ds-mla"),
+        ("AttentionBackendEnum.FLASHINFER", "flashinfer-rejects-large-head-dim"),
+        ("attentionbackendenum", "flashinfer-rejects-large-head-dim"),
+        ("sm_120", "attn-no-kernel-image-sm120"),
+    ],
+)
+def test_a_name_is_found_by_its_parts(box: Page, words: str, record: str) -> None:
+    assert f"gotchas/{record}/" in ask(box, words)
+
+
+def test_words_that_are_nowhere_are_said_to_be_nowhere(box: Page) -> None:
+    assert ask(box, "zyzzyva") == []
+    expect(box.locator(OUT)).to_contain_text("Nothing has all these words.")
+
+
+def test_what_is_pasted_becomes_text_and_never_markup(box: Page) -> None:
+    ask(box, "<img src=x onerror=document.title='run'> head_dim")
+    assert box.locator(f"{OUT} img").count() == 0
+    assert box.title() != "run"
+
+
+def test_the_search_is_used_with_keys_alone(box: Page, site_url: str) -> None:
+    found = ask(box, "FLASHINFER head size")
+    box.keyboard.press("ArrowDown")
+    expect(box.locator(FINDS).first).to_be_focused()
+    box.keyboard.press("ArrowUp")
+    expect(box.locator(BOX)).to_be_focused()
+    box.keyboard.press("Escape")
+    expect(box.locator(BOX)).to_be_hidden()
+    box.keyboard.press("Control+k")
+    expect(box.locator(BOX)).to_be_focused()
+    box.keyboard.press("Enter")
+    box.wait_for_url(site_url + found[0])
+    expect(box.locator("h1")).to_be_focused()
+    expect(box.locator(BOX)).to_be_hidden()
+
+
+def test_a_letter_that_opens_the_search_can_be_typed_elsewhere(page: Page, site_url: str) -> None:
+    page.goto(site_url)
+    area = page.locator("form[data-kv-find] textarea")
+    area.press_sequentially("/sf")
+    expect(area).to_have_value("/sf")
+    expect(page.locator(BOX)).to_be_hidden()
+
+
+def test_nothing_of_the_search_is_fetched_before_it_is_opened(page: Page, site_url: str) -> None:
+    asked: list[str] = []
+    page.on("request", lambda request: asked.append(request.url))
+    page.goto(site_url, wait_until="networkidle")
+    assert not [a for a in asked if "pagefind" in a or "/api/" in a or "sitemap" in a]
+    page.keyboard.press("/")
+    ask(page, "head_dim")
+    assert [a for a in asked if "pagefind/pagefind.js" in a]
+
+
+def test_an_error_in_the_address_leads_straight_to_the_only_record_that_fits(
+    page: Page, site_url: str
+) -> None:
+    texts: dict[str, list[str]] = {}
+    for record, signature in signed():
+        texts.setdefault(signature.sample, []).append(record.id)
+    sample = "FlashMLA Dense is only supported on Hopper devices."
+    (target,) = [ids for text, ids in texts.items() if sample in text][0]
+    page.goto(f"{site_url}find/?q={quote(sample)}")
+    page.wait_for_url(f"{site_url}gotchas/{target}/")
+    expect(page.locator("h1.kv-title")).to_be_visible()
+
+
+def test_an_error_that_fits_nothing_stays_and_says_so(page: Page, site_url: str) -> None:
+    page.goto(f"{site_url}find/?q=nothing%20of%20the%20kind")
+    out = page.locator("form[data-kv-find=page] output")
+    expect(out).to_contain_text("No signature is in this text.")
