@@ -58,7 +58,7 @@ def drawing(book: Book, record_id: str, to: Callable[[str], str]) -> Markup:
     parts = [
         '<figure class="kv-graph" tabindex="0">\n'
         f'<svg viewBox="{start} 0 {width} {height}" width="{width}" height="{height}" '
-        'aria-label="Records around this one">\n',
+        'role="group" aria-label="Records around this one">\n',
         *_column(book, [(i, _FROM[incoming[i]], incoming[i]) for i in left], 0, height, to),
         *_column(book, [(i, _TO[outgoing[i]], outgoing[i]) for i in right], _RIGHT, height, to),
         f'<g class="kv-node kv-own kv-{own.front.severity}">'

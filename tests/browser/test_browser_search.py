@@ -134,7 +134,7 @@ def test_an_error_in_the_address_leads_straight_to_the_only_record_that_fits(
     for record, signature in signed():
         texts.setdefault(signature.sample, []).append(record.id)
     sample = "FlashMLA Dense is only supported on Hopper devices."
-    (target,) = [ids for text, ids in texts.items() if sample in text][0]
+    (target,) = next(ids for text, ids in texts.items() if sample in text)
     page.goto(f"{site_url}find/?q={quote(sample)}")
     page.wait_for_url(f"{site_url}gotchas/{target}/")
     expect(page.locator("h1.kv-title")).to_be_visible()

@@ -15,6 +15,7 @@ let card = null;
 let anchor = null;
 let timer = 0;
 let held = false;
+let finger = false; // whether what is down is one
 
 export const hide = () => {
   clearTimeout(timer);
@@ -93,7 +94,8 @@ document.addEventListener("keydown", (event) => event.key === "Escape" && hide()
 // Touch: a tap follows the link as ever, a finger that rests on it shows the preview.
 document.addEventListener("pointerdown", (event) => {
   held = false;
-  if (event.pointerType !== "touch") return;
+  finger = event.pointerType === "touch";
+  if (!finger) return;
   const link = linkAt(event.target);
   if (!link) {
     if (card && event.target instanceof Node && !card.contains(event.target)) hide();
@@ -107,7 +109,9 @@ document.addEventListener("pointerdown", (event) => {
   }, 350);
 });
 for (const name of ["pointerup", "pointercancel", "scroll"]) {
-  document.addEventListener(name, () => held || (card ? null : hide()), { passive: true });
+  document.addEventListener(name, () => {
+    if (finger && !held && !card) hide(); // it went on before its time
+  }, { passive: true });
 }
 document.addEventListener("contextmenu", (event) => held && event.preventDefault());
 document.addEventListener("click", (event) => {
