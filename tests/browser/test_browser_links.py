@@ -129,7 +129,7 @@ def test_back_and_forward_show_the_page_and_the_place_on_it(page: Page, site_url
     page.goto(f"{site_url}gotchas/")
     page.evaluate("window.alive = true")
     page.evaluate("scrollTo(0, 900)")
-    page.wait_for_function("history.state?.y === 900")
+    page.wait_for_function("() => history.state?.y === 900")
     link = page.locator("article .kv-list a").nth(14)
     target = link.get_attribute("data-kv-id")
     link.evaluate("link => link.click()")
@@ -137,7 +137,7 @@ def test_back_and_forward_show_the_page_and_the_place_on_it(page: Page, site_url
     assert page.evaluate("scrollY") == 0
     page.go_back()
     page.wait_for_url(f"{site_url}gotchas/")
-    page.wait_for_function("scrollY === 900")
+    page.wait_for_function("() => scrollY === 900")
     page.go_forward()
     expect(page.locator("h1.kv-title")).to_be_visible()
     assert page.evaluate("window.alive")
@@ -152,7 +152,7 @@ def test_an_anchor_on_another_page_is_scrolled_to(page: Page, site_url: str) -> 
     )
     page.locator("#there").click()
     page.wait_for_url(f"{site_url}reference/codes/#kv301")
-    page.wait_for_function("scrollY > 200")
+    page.wait_for_function("() => scrollY > 200")
 
 
 def test_what_is_no_page_is_left_to_the_browser(page: Page, site_url: str) -> None:
