@@ -46,6 +46,9 @@ def main() -> int:
         print(error, file=sys.stderr)
         return 2
     _write_index(notes)
+    print(
+        f"{arguments.id} is in the catalogue\nnext: make test, and a line in changes/ (catalogue)"
+    )
     return 0
 
 

@@ -49,7 +49,7 @@ def command(file: str, most: int, as_json: bool) -> None:
         click.echo("no record's signature stands in this log")
         for record_id, _ in answer.guesses:
             click.echo(f"  a guess by its words: {record_id}: {titles[record_id]}")
-        click.echo("to report it: kvgate new ID --sample '<the line, without names and tokens>'")
+        click.echo(f"to write it down: kvgate new --log {file}")
     raise SystemExit(1 if answer.matches else 0)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime
 import shutil
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -67,11 +68,11 @@ def command(record_id: str | None, records: Path | None, anyway: bool, **given: 
         if log == "-" and ask:
             click.echo("Paste the log, then end it with Ctrl-D on a line of its own.", err=True)
         text = read_log(log)
-        known = "" if anyway else known_as(text)
-        if known:
+        known = known_as(text)
+        if known and not anyway:
             raise InputError(
-                f"the record {known} explains this log already",
-                hint=f"kvgate show {known}; if it is another gotcha, --anyway",
+                f"the record {known[0]} explains this log already",
+                hint=f"kvgate show {known[0]}; if it is another gotcha, --anyway",
             )
         found = facts(text) if not given["sample"] else Facts()
         for line in found.told():
@@ -81,6 +82,8 @@ def command(record_id: str | None, records: Path | None, anyway: bool, **given: 
         draft.ask(_SEVERITIES)
     # The one clock of kvgate: the day on which somebody writes a record.
     new = draft.finished(datetime.datetime.now(tz=datetime.UTC).date())
+    if anyway and new.sample:
+        new = replace(new, also=tuple(sorted(known_as(new.sample))))
     home = checkout(folder)
     if new.rule and home is None:
         raise InputError(

@@ -92,14 +92,14 @@ def facts(text: str) -> Facts:
     return Facts(sample, said.engine, version, card, redact(said.line))
 
 
-def known_as(text: str) -> str:
-    """The record that explains a log already, best first; empty where none does."""
+def known_as(text: str) -> tuple[str, ...]:
+    """The records that explain a log already, best first."""
     from kvgate.diagnose import diagnose
     from kvgate.records.heads import known as records
 
     known = records()
     found = diagnose([text], known.signatures, known.texts, known.suspects).matches
-    return found[0].id if found else ""
+    return tuple(match.id for match in found)
 
 
 def fitting(words: Iterable[str], text: str) -> tuple[str, ...]:

@@ -25,8 +25,8 @@ _PLAIN = re.compile(r"[A-Za-z][A-Za-z0-9 _./+()'-]*\Z")
 _VARIES = re.compile(
     r"(?P<word>\b0x[0-9a-fA-F]+\b|\b[0-9a-fA-F]{8,}\b|(?<![\w.])/[\w.-]+(?:/[\w.-]+)+)"
     r"|(?P<any><(?:token|address|url|host|path|user)>)"
-    r"|(?<![\w.-])(?P<num>\d[\d,_]*\.\d+)(?![\w.])"
-    r"|(?<![\w.-])(?P<int>\d+(?:[,_]\d+)*)(?![\w.])"
+    r"|(?<![\w.-])(?P<num>\d[\d,_]*\.\d+)(?!\w|\.\w)"
+    r"|(?<![\w.-])(?P<int>\d+(?:[,_]\d+)*)(?!\w|\.\w)"
 )
 
 
@@ -36,9 +36,9 @@ class NewRecord:
 
     ``seen_on`` is the engine's version it was seen on, where the first one with it isn't known.
     ``sample`` is a line of somebody's log, ``signature`` the same with holes (made of the sample
-    when it is left out). ``source`` is the https address where it was reported, ``at`` the version
-    it speaks of, ``seen`` the day it was read. Texts of sections may use Markdown. ``rule`` goes
-    with ``hits`` and ``misses``.
+    when it is left out), ``also`` other records that the line rightly points to. ``source`` is the
+    https address where it was reported, ``at`` the version it speaks of, ``seen`` the day it was
+    read. Texts of sections may use Markdown. ``rule`` goes with ``hits`` and ``misses``.
     """
 
     id: str
@@ -52,6 +52,7 @@ class NewRecord:
     seen_on: str = ""
     sample: str = ""
     signature: str = ""
+    also: tuple[str, ...] = ()
     source: str = ""
     says: str = ""
     at: str = ""
@@ -159,6 +160,7 @@ def _front_matter(new: NewRecord) -> str:
             "signatures:",
             f"  - text: {_quoted(new.signature or signature_of(sample))}",
             f"    sample: {_quoted(sample)}",
+            *([f"    also: [{', '.join(new.also)}]"] if new.also else []),
         ]
     if new.rule:
         lines.append(f"rule: {_scalar(new.rule)}")

@@ -98,6 +98,9 @@ def test_a_pasted_log_becomes_a_record_with_its_rule_and_test(run: Run, reposito
     again = run("new", "--log", "engine.log", *BASIC)
     assert again.returncode == 2
     assert f"the record {ID} explains this log already" in again.stderr
+    other = ["--title", "Another story of the same line", *BASIC[2:], "--anyway"]
+    assert run("new", "another-story", "--log", "engine.log", *other).returncode == 0
+    assert f"also: [{ID}]" in (repository / "gotchas/another-story.md").read_text("utf-8")
 
     environment = {**os.environ, "PYTHONPATH": str(repository)}
     for command in (

@@ -95,6 +95,9 @@ def test_a_folder_that_isn_t_there_is_an_input_error(tmp_path: Path) -> None:
     [
         ("KV cache needs 3.5 GiB, 2 blocks", "KV cache needs {num} GiB, {int} blocks"),
         ("ERROR 11-30 12:00:01 [core.py:7] It failed", "It failed"),
+        ("It needs 8.0. There are 7.", "It needs {num}. There are {int}."),
+        ("vllm 0.33.0 refuses", "vllm 0.33.0 refuses"),
+        ("cannot open <path> of <host>", "cannot open {*} of {*}"),
         ("no kernel for sm_120 at 0xdeadbeef", "no kernel for sm_120 at {word}"),
         ("cannot open /root/models/x of head_dim 256", "cannot open {word} of head_dim {int}"),
         ("{'a': 'b'} is not fp8_e4m3", "{{'a': 'b'}} is not fp8_e4m3"),
