@@ -35,7 +35,12 @@ _FILES = (
     "layers/attention/attention_registry.py",
     "mem_cache/kv_cache_dtype.py",
     "model_executor/model_runner.py",
-)
+    *(f"layers/attention/{name}_backend.py" for name in (
+        "dsa", "nsa", "deepseek_v4", "flashattention", "flashinfer", "trtllm_mha", "hpc_ops",
+    )),
+    "layers/attention/minicpm/backend.py",
+    "speculative/draft_utils.py",
+)  # fmt: skip
 # Module-level lists of architectures and of backends: our name, and the release's (newest first).
 _LISTS = {
     "multimodal": ("multimodal_model_archs",),
@@ -53,6 +58,7 @@ _CHOICES = {
     "deterministic_radix": "RADIX_SUPPORTED_DETERMINISTIC_ATTENTION_BACKEND",
     "draft_attention_backend": "DRAFT_ATTENTION_BACKEND_CHOICES",
 }
+_DRAFT = {"create_decode_backend": "draft_decode", "create_draft_extend_backend": "draft_extend"}
 _BREAKABLE = "disable_breakable_cudagraph_if_incompatible"
 # Lists inside a function: our name, the functions that may hold it, the name bound to it there.
 _LOCAL = {
@@ -173,12 +179,27 @@ def _choices(trees: list[Tree], names: dict[str, Any]) -> dict[str, list[str]]:
         for node in ast.walk(wrapper)
         if isinstance(node, ast.If) and "sm120" in ast.unparse(node.test)
     )
+    found |= _draft(trees)
     for node in branches:
         for ours, body in (("hybrid_gdn_sm120", node.body), ("hybrid_gdn", node.orelse)):
             for item in body:
                 if isinstance(item, ast.Assign) and name_of(item.targets[0]) == "allowed":
                     found[ours] = sorted(constant(item.value, names) or ())
     return dict(sorted(found.items()))
+
+
+def _draft(trees: list[Tree]) -> dict[str, list[str]]:
+    """The backends that a draft model decodes and prefills with, by the names of their table."""
+    found = {}
+    for tree in trees:
+        for node in ast.walk(tree.module):
+            ours = _DRAFT.get(node.name) if isinstance(node, ast.FunctionDef) else None
+            for item in ast.walk(node) if ours else ():
+                if isinstance(item, ast.Assign) and name_of(item.targets[0]) == "backend_map":
+                    assert isinstance(item.value, ast.Dict)
+                    keys = [k.value for k in item.value.keys if isinstance(k, ast.Constant)]
+                    found[str(ours)] = [str(key) for key in keys]
+    return found
 
 
 def _features(trees: list[Tree]) -> list[str]:

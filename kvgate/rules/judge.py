@@ -93,6 +93,9 @@ def _own(plan: Plan, told: list[str]) -> list[Judged]:
     if plan.outcome is not None and plan.outcome.error:
         message = f"{plan.outcome.error} [{plan.outcome.when}]"
         said.append(_blocks(GATE, "SGLang refuses these settings", message))
+    if plan.outcome is not None:
+        texts = dict.fromkeys(f"{f.backend}: {f.text}" for f in plan.outcome.then_fails)
+        said += [_blocks(LATER, "a backend is chosen, then fails", text) for text in texts]
     if plan.gates is not None and not plan.gates.error:
         texts = dict.fromkeys(f"{f.backend}: {f.text}" for f in plan.gates.then_fails if f.certain)
         said += [_blocks(LATER, "a backend is chosen, then fails", text) for text in texts]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from kvgate.architecture.layers import (
     MLA,
@@ -36,7 +36,8 @@ class Model:
     ``quantization`` is the method after SGLang's own reading of the config (``modelopt_fp4`` for
     ModelOpt NVFP4). ``experts`` says how the routed experts are stored where that differs
     (``mxfp4``, ``nvfp4``, ``int4_group32``, ``w4a16_nvfp4``). ``kv_fp8`` is whether the checkpoint
-    itself asks for FP8 KV.
+    itself asks for FP8 KV. ``heads`` is (query heads, KV heads, width of a key, width of a value)
+    of the whole model, None where its layers differ or are MLA.
     """
 
     architecture: str
@@ -54,6 +55,7 @@ class Model:
     kv_fp8: bool = False
     dtype: str | None = None
     draft_tokens: int | None = None
+    heads: tuple[int, int, int, int] | None = field(default=None, compare=False)
 
     @property
     def torch_dtype(self) -> str:
@@ -85,7 +87,13 @@ def model_facts(architecture: Architecture) -> Model:
         experts=experts,
         kv_fp8=_fp8_kv(architecture.quantization),
         dtype=architecture.dtype,
+        heads=_heads(plain) if not latent else None,
     )
+
+
+def _heads(plain: list[Attention]) -> tuple[int, int, int, int] | None:
+    found = {(of.query_heads, of.kv_heads, of.head_dim, of.v_head_dim) for of in plain}
+    return found.pop() if len(found) == 1 else None
 
 
 def _quantization(said: Quantization | None) -> tuple[str | None, str | None]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-__all__ = ["STAGES", "Note", "Outcome", "RefusedError", "Stage"]
+__all__ = ["STAGES", "Later", "Note", "Outcome", "RefusedError", "Stage"]
 
 Stage = Literal["argparse", "resolve", "check", "kv_dtype", "registry"]
 STAGES: dict[Stage, str] = {
@@ -42,6 +42,14 @@ class Note:
 
 
 @dataclass(frozen=True, slots=True)
+class Later:
+    """A backend that every gate lets through and that can't be built: its name, the text."""
+
+    backend: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
 class Outcome:
     """How SGLang ends up for one model, GPU and set of options.
 
@@ -49,7 +57,9 @@ class Outcome:
     is raised; then the settings are None. ``kv_dtype`` is the resolved ``--kv-cache-dtype``, and
     ``kv_torch`` the element type that the pool gets. ``graph`` is the CUDA graph backend of decode
     and prefill, None in releases without such a choice. ``sparse`` are the DSA kernels of prefill
-    and decode. ``unknown`` lists what could not be told, and what it would take.
+    and decode. ``then_fails`` are backends that were chosen and can't be built, after the weights
+    are loaded and the pool is allocated. ``unknown`` lists what could not be told, and what it
+    would take.
     """
 
     prefill: str | None = None
@@ -72,6 +82,7 @@ class Outcome:
     error: str | None = None
     stage: Stage | None = None
     unknown: tuple[str, ...] = ()
+    then_fails: tuple[Later, ...] = ()
 
     @property
     def selected(self) -> str | None:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from kvgate.attention.sglang import (
     choice,
+    constructor,
     deterministic,
     gates,
     graphs,
@@ -31,7 +32,7 @@ from kvgate.attention.sglang.limits import (
 )
 from kvgate.attention.sglang.model import Model
 from kvgate.attention.sglang.options import settings
-from kvgate.attention.sglang.outcome import Outcome, RefusedError
+from kvgate.attention.sglang.outcome import Later, Outcome, RefusedError
 from kvgate.attention.sglang.release import rules
 from kvgate.attention.sglang.state import State
 
@@ -117,10 +118,10 @@ def resolve(query: Query) -> Outcome:
             error=refused.text, stage=refused.stage, warnings=tuple(state.warnings),
             notes=tuple(state.notes), unknown=tuple(state.unknown),
         )  # fmt: skip
-    return _outcome(state, kv_torch)
+    return _outcome(state, kv_torch, constructor.refuses(state, kv_torch))
 
 
-def _outcome(state: State, kv_torch: str) -> Outcome:
+def _outcome(state: State, kv_torch: str, then_fails: tuple[Later, ...]) -> Outcome:
     prefill, decode = state.backends
     kernels = tuple(state[key] for key in sparse.kernel_keys(state))
     kv_dtype = state["kv_cache_dtype"]
@@ -147,4 +148,5 @@ def _outcome(state: State, kv_torch: str) -> Outcome:
         warnings=tuple(state.warnings),
         notes=tuple(state.notes),
         unknown=tuple(state.unknown),
+        then_fails=then_fails,
     )

@@ -52,9 +52,12 @@ class Message:
 
 def _message(entry: dict[str, Any]) -> Message:
     text = str(entry["text"])
-    # A list prints as the release's own literal does: a tuple where its name says it is private.
+    # A list prints as the release's own literal does: a tuple where its name says it is private,
+    # or where it holds further ones.
     lists = {
-        name: tuple(value) if name.startswith("_") else value
+        name: tuple(tuple(v) if isinstance(v, list) else v for v in value)
+        if name.startswith("_") or any(isinstance(v, list) for v in value)
+        else value
         for name, value in entry.get("lists", {}).items()
     }
     holes = any(name is not None for _, name, _, _ in Formatter().parse(text))
@@ -126,6 +129,10 @@ class Rules:
     def members(self, key: str) -> tuple[Any, ...]:
         """The values that the message's condition lets through."""
         return self._messages[key].members
+
+    def listed(self, key: str, name: str) -> tuple[Any, ...]:
+        """A list that the message prints, by the release's own name of it."""
+        return tuple(self._messages[key].lists[name])
 
     def majors(self, key: str) -> tuple[int, ...]:
         """The compute capability majors that the message's condition lets through."""

@@ -17,7 +17,7 @@ __all__ = ["report"]
 # Offered by the command line on every platform, made for another one.
 _ELSEWHERE = frozenset({"aiter", "wave", "ascend", "intel_amx", "intel_xpu"})
 _LATENT_ONLY = frozenset({"flashmla", "cutlass_mla"})
-_SPARSE_ONLY = frozenset({"nsa", "dsa", "dsv4", "compressed", "qsa"})
+_SPARSE_ONLY = frozenset({"qsa"})
 _BACKENDS = ("attention_backend", "prefill_attention_backend", "decode_attention_backend")
 # Words that kvgate's own calls use for every engine.
 _COMMON = {"tp": "tp_size", "block_size": "page_size", "force": "attention_backend"}
@@ -83,11 +83,15 @@ def _head_size(layer: Layer) -> int | None:
 
 
 def _late(outcome: Outcome, said: Rules, architecture: Architecture) -> tuple[Failure, ...]:
-    if outcome.error is None or outcome.stage not in ("kv_dtype", "registry"):
-        return ()
     layers = tuple(n for g in architecture.groups if _head_size(g.layer) for n in g.indices)
-    source = f"sglang {said.read}, {outcome.when}"
-    return (Failure("", "kv-cache", outcome.error, source, True, layers),)
+    if outcome.error is not None and outcome.stage in ("kv_dtype", "registry"):
+        source = f"sglang {said.read}, {outcome.when}"
+        return (Failure("", "kv-cache", outcome.error, source, True, layers),)
+    source = f"sglang {said.read}, when the backend is built: after the weights are loaded"
+    return tuple(
+        Failure(later.backend, "kv-cache", later.text, source, True, layers)
+        for later in outcome.then_fails
+    )
 
 
 def _others(said: Rules, asked: Query) -> tuple[BackendVerdict, ...]:
@@ -110,6 +114,8 @@ def _verdict(name: str, outcome: Outcome, aliases: dict[str, str]) -> BackendVer
         return BackendVerdict(name, False, (outcome.error,))
     if outcome.selected not in (name, aliases.get(name)):
         return BackendVerdict(name, False, (f"SGLang runs {outcome.selected} instead",))
+    if outcome.then_fails:
+        return BackendVerdict(name, False, tuple(later.text for later in outcome.then_fails))
     return BackendVerdict(name, True)
 
 
