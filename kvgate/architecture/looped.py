@@ -89,8 +89,8 @@ def dory(config: Config) -> Layout:
         return layout
     why = config.why("n_recurrent_loops")
     return [
-        said(one, why) * loops if before <= index < layers - after and one is not _MLP else one
-        for index, one in enumerate(layout)
+        said(one, why) * loops if before <= index < layers - after and word != "mlp" else one
+        for index, (one, word) in enumerate(zip(layout, types, strict=False))
     ]
 
 

@@ -66,8 +66,10 @@ def layer_pages(layer: Layer, setup: Setup, padded: int | None) -> list[Page]:
         case Attention():
             return attention_pages(layer, setup, None)
         case MLA():
-            row = layer.row or layer.head_size
-            latent = latent_format(layer, setup.choice).latent_bytes(row)
+            fmt = latent_format(layer, setup.choice)
+            # A record with scales is as long as it is; only plain rows are widened.
+            row = layer.head_size if fmt.kind == "record" else layer.row or layer.head_size
+            latent = fmt.latent_bytes(row)
             key = ("latent", row, latent)
             if layer.window is not None:
                 return [
