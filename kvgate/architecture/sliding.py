@@ -230,6 +230,7 @@ TYPES: Types = {
     "qwen2_5_omni_text": Family(flagged, defaults(4, **_QWEN2)),
     "qwen2_audio_encoder": Family(flagged, defaults(32, **_QWEN2)),
     "dots_ocr": Family(flagged, defaults(32, **_QWEN2)),
+    "kimi_audio": Family(flagged, _QWEN2),
     "minicpmv": Family(flagged, _QWEN2),
     "minicpmo": Family(flagged, _QWEN2),
     "mimo": Family(flagged, defaults(32, **_QWEN2)),

@@ -191,6 +191,11 @@ def _vllm_auto(
         since = (0, 20) if said.kv_cache == "nvfp4" else (0, 14) if modelopt else (0, 15)
         if version is not None and version.release < since:
             return "auto", f"auto; vLLM {version} does not read {key}"
+        if said.method == "compressed-tensors" and said.kv_cache != "fp8":
+            raise InputError(
+                f"vLLM refuses this checkpoint's KV scheme, {key}: it takes num_bits=8, type=float",
+                hint="use a checkpoint without it, or with FP8",
+            )
         if modelopt or said.method == "compressed-tensors":
             known = {"fp8": "fp8", "fp8_e4m3": "fp8", "nvfp4": "nvfp4"}
             if said.kv_cache in known:

@@ -134,3 +134,12 @@ def test_skipped_windows_stay_in_the_models_dtype() -> None:
     assert need.window_bytes_per_sequence == plain.window_bytes_per_sequence
     with pytest.raises(InputError, match="does not know the layers"):
         plain_layers(arch, choice, ("some",))
+
+
+@pytest.mark.parametrize("scheme", ["int8", "nvfp4", "int4"])
+def test_a_scheme_that_vllm_refuses_of_compressed_tensors_is_refused(scheme: str) -> None:
+    said = Quantization("compressed-tensors", 8.0, scheme, f"kv_cache_scheme={scheme}")
+    arch = replace(_LLAMA, quantization=said)
+    with pytest.raises(InputError, match="num_bits=8, type=float"):
+        choose_format(arch, engine="vllm", version=Version("0.33.0"))
+    assert choose_format(arch, engine="vllm", kv_cache_dtype="bfloat16").format.name == "bf16"
