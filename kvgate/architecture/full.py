@@ -183,7 +183,7 @@ _PLAIN: dict[str, tuple[int | None, int | None]] = {
     "apertus1p5_text": (None, None), "biogpt": (None, None), "cosmos3_edge_text": (8, 128),
     "ctrl": (None, None), "deepseek_ocr2_text": (None, None), "diffllama": (None, None),
     "git": (None, None), "gpt_neox_japanese": (None, None), "granite4_vision_text": (None, None),
-    "openai-gpt": (None, None),
+    "openai-gpt": (None, None), "openpangu_vl_text": (None, None),
 }  # fmt: skip
 
 _LLAMA = {

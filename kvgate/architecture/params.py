@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from kvgate.architecture.config import MOST_LAYERS
 from kvgate.errors import InputError
 
 __all__ = ["from_params", "is_params"]
@@ -62,10 +63,11 @@ def _window(out: dict[str, Any], name: str) -> None:
     windows = out.setdefault("sliding_window", None)
     if not isinstance(windows, list):
         return
-    layers = out.get("num_hidden_layers")
+    given = out.get("num_hidden_layers")
+    layers = given if isinstance(given, int) and 0 < given <= MOST_LAYERS else 0
     sizes = {size for size in windows if isinstance(size, int)}
     odd = len(sizes) > 1 or any(size is not None and size not in sizes for size in windows)
-    if odd or not windows or not isinstance(layers, int) or layers % len(windows):
+    if odd or not windows or not layers or layers % len(windows):
         raise InputError(f"{name}: sliding_window={windows} is no pattern of one window")
     pattern = ["full_attention" if size is None else "sliding_attention" for size in windows]
     out["layer_types"] = pattern * (layers // len(windows))

@@ -81,3 +81,9 @@ def test_a_quantisation_that_is_not_known_is_refused() -> None:
 def test_a_mamba_models_file_is_refused() -> None:
     with pytest.raises(InputError, match=r"pass its config\.json"):
         parse({**PARAMS, "model_type": "mamba"}, id="x/y")
+
+
+@pytest.mark.parametrize("layers", [None, 10**30, "32", -4, 33])
+def test_a_pattern_over_no_number_of_layers_is_refused(layers: Any) -> None:
+    with pytest.raises(InputError):
+        parse({**PARAMS, "n_layers": layers, "sliding_window": [None, 4096]}, id="x/y")
