@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
+from packaging.version import Version
+
 from kvgate.architecture.weights import weights_per_rank
 from kvgate.attention import backends
 from kvgate.kvcache.size import Sizing, size
 from kvgate.plan.build import Draft
+from kvgate.plan.transfer import connectors, manager_off
 from kvgate.plan.values import count, refused_values, share
 from kvgate.units import GiB
 
@@ -22,7 +25,6 @@ _ENVIRONMENT_UNTIL = (0, 15)
 _UNCOUNTED = {
     "num_gpu_blocks_override": "the number of blocks is set by hand",
     "enable_lora": "LoRA adapters take memory that kvgate doesn't count",
-    "kv_cache_dtype_skip_layers": "layers that are skipped keep another dtype",
 }
 
 
@@ -53,7 +55,9 @@ def _gates(draft: Draft) -> None:
             tp=count(draft.settings, "tensor_parallel_size") or 1,
             dcp=count(draft.settings, "decode_context_parallel_size") or 1,
             text_only=text_only, kv_cache_dtype=_text(get("kv_cache_dtype")),
-            dtype=_text(get("dtype")),
+            dtype=_text(get("dtype")), skip_layers=_words(get("kv_cache_dtype_skip_layers")),
+            pcp=count(draft.settings, "prefill_context_parallel_size") or 1,
+            kv_connector=bool(connectors(draft.settings, _asked(draft))),
         ),
     )  # fmt: skip
 
@@ -65,11 +69,14 @@ def _size(draft: Draft, kv_cache_memory: int | None) -> None:
     uncounted = [why for name, why in _UNCOUNTED.items() if get(name)]
     if _has_own_draft(get("speculative_config")):
         uncounted.append("the draft model's weights and cache are not counted")
+    if (count(draft.settings, "prefill_context_parallel_size") or 1) > 1:
+        uncounted.append("what prefill context parallelism divides is not counted")
     gpu = draft.gpu
     if uncounted:
         draft.lack("size", f"whether it fits: {'; '.join(uncounted)}")
         gpu, memory = None, None
     weights = draft.attempt("weights", lambda: _weights(draft)) if gpu is not None else None
+    hybrid = _keeps_groups(draft)
 
     def ask(length: int | None) -> Sizing:
         counts: dict[str, Any] = {
@@ -85,7 +92,10 @@ def _size(draft: Draft, kv_cache_memory: int | None) -> None:
             gpu_memory_utilization=share(draft.settings, "gpu_memory_utilization"),
             prefix_caching=get("enable_prefix_caching"),
             enforce_eager=bool(get("enforce_eager")),
-            hybrid_kv_cache_manager=not get("disable_hybrid_kv_cache_manager"),
+            hybrid_kv_cache_manager=hybrid, async_scheduling=_flag(get("async_scheduling")),
+            mamba_cache_mode=_word(get("mamba_cache_mode")),
+            ssm_dtype=_text(get("mamba_ssm_cache_dtype")),
+            kv_cache_dtype_skip_layers=_words(get("kv_cache_dtype_skip_layers")),
             speculative_tokens=_speculative(get("speculative_config")),
             kv_cache_dtype=_text(get("kv_cache_dtype")), dtype=_text(get("dtype")), **counts,
         )  # fmt: skip
@@ -98,6 +108,25 @@ def _size(draft: Draft, kv_cache_memory: int | None) -> None:
             found = draft.attempt("size", lambda: ask(longest))
             draft.assumed.append(f"the automatic length comes to {longest:,} tokens here")
     draft.sizing = found
+
+
+def _keeps_groups(draft: Draft) -> bool:
+    """Whether the hybrid manager is on; where the model has groups, what else turned it off."""
+    off = manager_off(draft.settings, _asked(draft))
+    if off is None or draft.arch is None:
+        return True
+    why, certain = off
+    if len({group.layer for group in draft.arch.groups}) > 1:
+        draft.assumed.append(
+            f"sized without the hybrid KV cache manager: {why}"
+            if certain
+            else f"sized with the hybrid KV cache manager, which may be off: {why}"
+        )
+    return not certain
+
+
+def _asked(draft: Draft) -> Version | None:
+    return draft.release.asked if draft.release is not None else None
 
 
 def _weights(draft: Draft) -> int | None:
@@ -144,6 +173,21 @@ def _forced(draft: Draft) -> str | None:
 
 def _text(value: Any) -> str:
     return value if isinstance(value, str) and value else "auto"
+
+
+def _word(value: Any) -> str | None:
+    return value if isinstance(value, str) and value else None
+
+
+def _words(value: Any) -> tuple[str, ...]:
+    """A flag of several words, as the reader gives it: one of them, or a list."""
+    if isinstance(value, (list, tuple)):
+        return tuple(str(one) for one in value)
+    return () if value is None else (str(value),)
+
+
+def _flag(value: Any) -> bool | None:
+    return value if isinstance(value, bool) else None
 
 
 def _no_images(limits: Any) -> bool:

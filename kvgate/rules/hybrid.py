@@ -9,6 +9,7 @@ from __future__ import annotations
 from kvgate.architecture.layers import StateLayer
 from kvgate.kvcache.vllm_rules import OLDEST, batch_defaults, vllm_rules
 from kvgate.plan.model import Plan
+from kvgate.plan.transfer import keeps_groups
 from kvgate.rules.facts import between, engine_version, keeps_state, number, window_layers
 from kvgate.rules.verdict import Finding, Undecided, Verdict
 from kvgate.rules.vllm_facts import (
@@ -18,7 +19,6 @@ from kvgate.rules.vllm_facts import (
     connectors,
     events_enabled,
     has_groups,
-    keeps_groups,
     manager_off,
     mixes_windows,
     resized,

@@ -6,40 +6,24 @@ named here was read.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
-
-from packaging.version import Version
 
 from kvgate.architecture.layers import Attention, CompressedAttention
 from kvgate.architecture.model import Architecture
 from kvgate.errors import InputError
 from kvgate.kvcache.size import Sizing, size
+from kvgate.plan import transfer
 from kvgate.plan.model import Plan
 from kvgate.rules.facts import between, engine_version, keeps_state, number, window_layers
 
 __all__ = [
     "GPU", "MODEL", "block_size", "connectors", "events_enabled", "gfx", "has_groups", "has_sinks",
-    "keeps_groups", "latent_heads", "manager_off", "mixes_windows", "named_backend", "resized",
+    "latent_heads", "manager_off", "mixes_windows", "named_backend", "resized",
     "seen", "size_fault", "spec",
 ]  # fmt: skip
 
 GPU = "the GPU (--gpu)"
 MODEL = "the model's config"
-
-# Connectors that say they can do with groups of layers, and the release each came with.
-_WITH_GROUPS = {
-    "MooncakeConnector": "0.20.2", "SimpleCPUOffloadConnector": "0.20.2",
-    "NixlConnector": "0.20.2", "NixlPullConnector": "0.24.0", "NixlPushConnector": "0.24.0",
-    "OffloadingConnector": "0.21.0", "DecodeBenchConnector": "0.21.0",
-    "ExampleHiddenStatesConnector": "0.22.0", "MooncakeStoreConnector": "0.22.0",
-    "MoRIIOConnector": "0.30.0", "HiSparseConnector": "0.30.0", "UMBPStoreConnector": "0.33.0",
-}  # fmt: skip
-# Those of vLLM's own that don't say so, up to 0.33.0.
-_WITHOUT_GROUPS = {
-    "LMCacheConnectorV1", "FlexKVConnectorV1", "HF3FSKVConnector", "P2pNcclConnector",
-    "ExampleConnector", "SharedStorageConnector",
-}  # fmt: skip
 
 
 def spec(plan: Plan) -> str:
@@ -94,35 +78,12 @@ def latent_heads(plan: Plan) -> int | None:
 
 def connectors(plan: Plan) -> tuple[str, ...]:
     """The KV connectors in use, those inside of a MultiConnector in its place."""
-    config = plan.get("kv_transfer_config")
-    if isinstance(config, Mapping):
-        name = config.get("kv_connector")
-        if name == "MultiConnector":
-            extra = config.get("kv_connector_extra_config")
-            inner = extra.get("connectors") if isinstance(extra, Mapping) else None
-            return tuple(
-                str(one["kv_connector"])
-                for one in (inner if isinstance(inner, (list, tuple)) else ())
-                if isinstance(one, Mapping) and one.get("kv_connector")
-            ) or ("MultiConnector",)
-        return (str(name),) if name else ()
-    if plan.get("kv_offloading_size") is not None:
-        # Settings of their own, of which the engine makes a connector.
-        if plan.get("kv_offloading_backend") != "lmcache":
-            return ("OffloadingConnector",)
-        new = between(plan, first="0.26.0")
-        return ("LMCacheMPConnector" if new else "LMCacheConnectorV1",)
-    return ()
-
-
-def keeps_groups(names: tuple[str, ...]) -> bool:
-    """Whether all of these connectors are known to do with groups, in some release."""
-    return all(name in _WITH_GROUPS for name in names)
+    return transfer.connectors(plan.settings, engine_version(plan))
 
 
 def events_enabled(plan: Plan) -> bool:
     """Whether KV events are configured at all: up to 0.19 that alone has consequences."""
-    return isinstance(plan.get("kv_events_config"), Mapping)
+    return transfer.events_enabled(plan.settings)
 
 
 def manager_off(plan: Plan) -> tuple[str, bool] | None:
@@ -130,24 +91,7 @@ def manager_off(plan: Plan) -> tuple[str, bool] | None:
 
     Not certain means a connector that vLLM doesn't ship, or one whose own release decides.
     """
-    if plan.get("disable_hybrid_kv_cache_manager") is True:
-        return "--disable-hybrid-kv-cache-manager is given", True
-    kept = plan.get("disable_hybrid_kv_cache_manager") is False
-    if events_enabled(plan) and between(plan, fixed="0.20.2"):
-        return "--kv-events-config is given", True
-    names = connectors(plan)
-    if not names or kept:
-        return None
-    if between(plan, fixed="0.22.0"):
-        return f"a KV connector ({', '.join(names)}) is configured", True
-    version = engine_version(plan) or Version("0")
-    for name in names:
-        first = _WITH_GROUPS.get(name)
-        if first is not None and version >= Version(first):
-            continue
-        certain = first is not None or name in _WITHOUT_GROUPS
-        return f"the connector {name} doesn't support it in {seen(plan)}", certain
-    return None
+    return transfer.manager_off(plan.settings, engine_version(plan))
 
 
 def resized(plan: Plan, **changes: Any) -> Sizing | None:
