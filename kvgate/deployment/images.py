@@ -68,6 +68,10 @@ def _version(entry: Mapping[str, Any], tag: str, digest: str) -> tuple[Version |
     inside = _INSIDE.search(tag)
     if entry["tag"] == "product" and inside:
         return Version(inside.group(1)), ""
+    release = _VERSION.match(tag)
+    carried = entry.get("carries", {}).get(release.group(1)) if release else None
+    if carried is not None:
+        return Version(carried), ""
     if entry["tag"] == "product":
         said = f"the tag {tag}" if tag else "the image"
         return None, f"{said} carries the version of {entry['product']}, not the engine's"

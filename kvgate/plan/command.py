@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shlex
 from collections.abc import Mapping
 
@@ -9,6 +10,8 @@ from kvgate.deployment.model import Deployment
 
 __all__ = ["changed"]
 
+# Files whose arguments are items of a list or of one string, not a shell's.
+_MANIFESTS = (".yaml", ".yml", ".json")
 # Spellings of one setting, so that the short one is replaced too. The rest is found by its name.
 _SHORT = {
     "-tp": "--tensor-parallel-size",
@@ -26,10 +29,12 @@ _SHORT = {
 def changed(deployment: Deployment, flags: Mapping[str, str | None]) -> str:
     """The command with each flag of ``flags`` set to its value, or left out where that is None.
 
-    Flags that the command has are changed in place, others come last. Where the deployment isn't a
-    command line (a manifest, a chart), just the flags are named.
+    Flags that the command has are changed in place, others come last. Of a manifest the arguments
+    to change are named, as YAML takes them and with their lines; of a chart's values the flags.
     """
     left = dict(flags)
+    if deployment.place.path.casefold().endswith(_MANIFESTS):
+        return "; ".join(_argument(deployment, name, value) for name, value in left.items())
     if not deployment.given or any(g.origin != "command line" for g in deployment.given):
         return ", ".join(f"{k} {v}" if v is not None else f"without {k}" for k, v in left.items())
     words = [*deployment.launcher.split()]
@@ -51,6 +56,17 @@ def changed(deployment: Deployment, flags: Mapping[str, str | None]) -> str:
         if value is not None:
             words += [name, shlex.quote(value)]
     return " ".join(words)
+
+
+def _argument(deployment: Deployment, name: str, value: str | None) -> str:
+    """One argument of a manifest: ``arguments, line 14: "--max-model-len=32768"``."""
+    found = [g for g in deployment.given if _name(g.written) == name]
+    same = found and found[-1].place.path == deployment.place.path
+    where = f"arguments, line {found[-1].place.line}" if same else "arguments"
+    if value is None:
+        return f"{where}: without {name}"
+    item = json.dumps(f"{name}={value}" if value else name, ensure_ascii=False)
+    return f"{where}: {item}" if found else f"{where}, add {item}"
 
 
 def _name(written: str) -> str:

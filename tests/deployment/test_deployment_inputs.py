@@ -21,11 +21,11 @@ EXPECTED: dict[str, tuple[str, str | None, str, int | None, dict[str, Any], set[
         {"KV417"},
     ),
     "cmd-dynamo-qwen35-kv-events": (
-        "vllm", None, "Qwen/Qwen3.5-35B-A3B", 4,
+        "vllm", "0.19.0", "Qwen/Qwen3.5-35B-A3B", 4,
         {"tensor_parallel_size": 4, "max_model_len": 131072,
          "kv_events_config": {"enable_kv_cache_events": True, "publisher": "zmq",
                               "endpoint": "tcp://*:5557"}},
-        {"KV407"},
+        set(),
     ),
     "cmd-env-backend-ignored": (
         "vllm", "0.26.0", "Qwen/Qwen2.5-14B-Instruct", None,

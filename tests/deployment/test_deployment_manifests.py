@@ -109,10 +109,30 @@ def test_a_tag_that_is_no_version_is_said_and_not_guessed(tag: str, why: str) ->
 
 
 def test_a_products_own_version_is_not_taken_for_the_engines() -> None:
-    found = one("docker run nvcr.io/nvidia/ai-dynamo/vllm-runtime:1.1.1 python3 -m dynamo.vllm")
+    found = one("docker run nvcr.io/nvidia/ai-dynamo/vllm-runtime:99.1 python3 -m dynamo.vllm")
     assert (found.engine, found.version, codes(found)) == ("vllm", None, ["KV407"])
     named = read_deployments("docker run ollama/ollama:0.16.2", "x", engine="llama.cpp==b9600")
     assert (named[0].launcher, str(named[0].version)) == ("ollama serve", "9600")
+
+
+@pytest.mark.parametrize(
+    ("image", "engine", "version"),
+    [
+        ("vllm-runtime:1.1.1", "vllm", "0.19.0"),
+        ("vllm-runtime:1.0.0-cuda13", "vllm", "0.16.0"),
+        ("sglang-runtime:0.8.1", "sglang", "0.5.6.post2"),
+        ("tensorrtllm-runtime:0.9.0", "tensorrt-llm", "1.3.0rc1"),
+    ],
+)
+def test_a_release_of_dynamo_tells_the_engine_that_its_package_pins(
+    image: str, engine: str, version: str
+) -> None:
+    module = {"vllm": "vllm", "sglang": "sglang", "tensorrt-llm": "trtllm"}[engine]
+    command = (
+        f"docker run nvcr.io/nvidia/ai-dynamo/{image} python3 -m dynamo.{module} --model org/m"
+    )
+    found = one(command)
+    assert (found.engine, str(found.version)) == (engine, version)
 
 
 def test_a_command_given_to_an_image_that_has_one_is_said() -> None:
