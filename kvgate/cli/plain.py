@@ -1,4 +1,4 @@
-"""Plain lines on a terminal or in a pipe: wrapped and coloured only where a person reads them.
+"""Plain lines on a terminal or in a pipe: wrapped, and coloured only where a person reads them.
 
 What rich does for tables, without the time that importing it takes.
 """
@@ -18,20 +18,18 @@ _STYLES: dict[str, dict[str, bool | str]] = {
     "good": {"bold": True, "fg": "green"},
     "bad": {"bold": True, "fg": "red"},
 }
-# The width where a terminal doesn't say, and the widest that reads well. A pipe or a file gets a
-# line for each thing that is said, unless COLUMNS asks for a width.
-_UNSAID, _WIDEST, _PIPED = 80, 100, 100_000
+# What a pipe or a file gets, and the widest that reads well.
+_PIPED, _WIDEST = 80, 100
 
 
 def show_lines(lines: Iterable[tuple[int, str, str]]) -> None:
     """Print (indent, text, style) lines; no colour in a pipe and under NO_COLOR."""
-    columns = os.environ.get("COLUMNS", "")
-    width = int(columns) if columns.isdecimal() and int(columns) else _PIPED
+    width = _PIPED
     if sys.stdout.isatty():
         try:
-            width = min(os.get_terminal_size().columns or _UNSAID, _WIDEST)
+            width = min(os.get_terminal_size().columns or _PIPED, _WIDEST)
         except OSError:
-            width = _UNSAID
+            width = _PIPED
     colour = False if os.environ.get("NO_COLOR") else None
     for indent, text, style in lines:
         for line in wrap(text, indent, width):

@@ -20,6 +20,9 @@ from kvgate.plan.model import Plan, Unknown
 
 __all__ = ["Draft", "plan"]
 
+# First parts of a relative path that are no organisation's name.
+_FOLDERS = {"model", "models", "checkpoint", "checkpoints", "ckpt", "weights", "data"}
+
 
 @dataclass(slots=True)
 class Draft:
@@ -135,10 +138,17 @@ def _model(draft: Draft) -> None:
 
 
 def _folder(name: str) -> str:
-    """The last part of a path that holds a model, empty for a name of a repository."""
+    """What a path that holds a model ends in, empty for a name of a repository.
+
+    A hub's cache keeps a repository under ``models--org--name``.
+    """
     path = name.rstrip("/")
+    cached = next((p for p in path.split("/") if p.startswith("models--")), "")
+    if cached.count("--") > 1:
+        return "/".join(cached.split("--")[1:3])
     is_path = path.startswith(("/", "./", "../", "~")) or path.count("/") > 1 or "://" in path
-    is_path = is_path or path.split("/")[0].isupper()
+    first = path.split("/")[0]
+    is_path = is_path or first.isupper() or ("/" in path and first.casefold() in _FOLDERS)
     return path.rsplit("/", 1)[-1] if is_path else ""
 
 

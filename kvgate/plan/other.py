@@ -10,7 +10,10 @@ __all__ = ["fill"]
 
 
 def fill(draft: Draft, kv_cache_memory: int | None) -> None:
-    """Size the model's KV need; the engine's own pool only where its memory is given."""
+    """Size the model's KV need; the engine's own pool only where its memory is given.
+
+    llama.cpp's cache has a type for K and one for V; where they differ the need stays open.
+    """
     engine = draft.deployment.engine
     draft.lack("gates", f"kvgate reads no gates of {engine}")
     if draft.arch is None:
@@ -21,10 +24,21 @@ def fill(draft: Draft, kv_cache_memory: int | None) -> None:
         (v for k in ("max_seq_len", "ctx_size", "n_ctx") if isinstance(v := get(k), int) and v > 0),
         None,
     )
+    dtype = "auto"
+    if engine == "llama.cpp":
+        kinds = {str(get(name) or "f16").casefold() for name in ("cache_type_k", "cache_type_v")}
+        if len(kinds) > 1:
+            draft.lack("size", f"one figure for K and V of {' and '.join(sorted(kinds))}")
+            return
+        dtype = kinds.pop()
+    elif engine == "tensorrt-llm":
+        cache = draft.deployment.config.get("kv_cache_config")
+        asked = cache.get("dtype") if hasattr(cache, "get") else None
+        dtype = asked if isinstance(asked, str) and asked else "auto"
     draft.sizing = draft.attempt(
         "size",
         lambda: size(
             arch, engine=engine, tp=get("tp_size") or 1, max_model_len=length,
-            kv_cache_memory=kv_cache_memory,
+            kv_cache_memory=kv_cache_memory, kv_cache_dtype=dtype,
         ),
     )  # fmt: skip
