@@ -22,6 +22,7 @@ __all__ = [
     "format_bytes",
     "parse_bytes",
     "parse_count",
+    "whole_number",
 ]
 
 KiB, MiB, GiB, TiB = 2**10, 2**20, 2**30, 2**40
@@ -32,6 +33,8 @@ _BYTES = {
     "kB": KB, "KB": KB, "MB": MB, "GB": GB, "TB": TB,
 }  # fmt: skip
 _NUMBER = re.compile(r"\s*([0-9][0-9_,]*(?:\.[0-9]+)?)\s*([A-Za-z]*)\s*\Z")
+
+_DIGITS = 100  # Python reads numbers of more than 4,300 digits only when told to
 
 # vLLM's human-readable integers: lower case counts in thousands, upper case in 1024s
 # (vllm 0.33.0 engine/arg_utils.py, human_readable_int).
@@ -93,7 +96,18 @@ def parse_count(text: str) -> int:
     return int(value)
 
 
+def whole_number(text: str) -> int | None:
+    """The number that decimal digits and nothing else stand for; None for any other text.
+
+    >>> whole_number("64"), whole_number("²"), whole_number("-1")
+    (64, None, None)
+    """
+    return int(text) if text.isdecimal() and len(text) <= _DIGITS else None
+
+
 def _exactly(number: str) -> Fraction:
+    if len(number) > _DIGITS:
+        raise InputError(f"a number of {len(number)} digits is too long to be a quantity")
     # Imported where a text is read: most commands read none, and it takes a while.
     from fractions import Fraction
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 from kvgate.architecture.config import MOST_LAYERS, Config
 from kvgate.architecture.ledger import Ledger
+from kvgate.units import whole_number
 
 __all__ = ["Ffn", "ffn_of", "replace_shared", "write"]
 
@@ -182,7 +183,7 @@ def _sparse(config: Config) -> Callable[[int], bool]:
     listed = data.get("moe_layers_enum", data.get("moe_layers"))
     if isinstance(listed, str | list) and listed:
         words = listed.split(",") if isinstance(listed, str) else listed
-        chosen = {int(word) for word in words if str(word).strip().isdigit()}
+        chosen = {whole_number(str(word).strip()) for word in words}
         return lambda index: index in chosen or index >= MOST_LAYERS
     period = _first(config, ("expert_layer_period",))
     if period:

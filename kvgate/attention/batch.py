@@ -10,6 +10,7 @@ from kvgate.attention.query import Query, mla_widths
 from kvgate.catalog.engines import release
 from kvgate.catalog.gpus import gpu
 from kvgate.errors import InputError, nearest
+from kvgate.units import whole_number
 
 __all__ = ["FIELDS", "answer", "query_of"]
 
@@ -132,10 +133,10 @@ def _sm(name: str, device: str) -> tuple[tuple[int, int], str, str]:
         return known.sm or CAPABILITY[arch], arch, f"{known.vendor.upper()} {known.name}"
     if name in CAPABILITY:
         return CAPABILITY[name], name, ""
-    major, dot, minor = name.partition(".")
-    if not (dot and major.isdigit() and minor.isdigit()):
+    major, minor = map(whole_number, name.partition(".")[::2])
+    if major is None or minor is None:
         raise InputError(f"{name!r} is no compute capability", hint='write "9.0"')
-    return (int(major), int(minor)), "", ""
+    return (major, minor), "", ""
 
 
 def query_of(row: Mapping[str, Any]) -> Query:

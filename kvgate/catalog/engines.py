@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-from packaging.version import InvalidVersion, Version
+from packaging.version import Version
 
 from kvgate.catalog.resource import read
 from kvgate.errors import InputError, nearest
@@ -98,7 +98,7 @@ def release(spec: str) -> Release:
         # llama.cpp's versions are build numbers, b7539.
         build = name == "llama.cpp" and version.strip().startswith("b")
         asked = Version(version.strip()[1:] if build else version.strip())
-    except InvalidVersion:
+    except ValueError:  # no version, or a number of more digits than Python reads
         raise InputError(
             f"{version.strip()!r} is not a version of {name}",
             hint=nearest(version.strip(), map(str, reversed(held))) if held else "",

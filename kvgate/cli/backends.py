@@ -12,7 +12,7 @@ import click
 
 from kvgate.errors import InputError, Place
 
-__all__ = ["command"]
+__all__ = ["answers", "command"]
 
 
 @click.command(short_help="Which attention backend runs, which are refused.")
@@ -59,7 +59,7 @@ def command(
     with the engine's own reasons; and what is chosen and then fails.
     """
     if batch:
-        for line in _answers(batch):
+        for line in answers(batch):
             click.echo(line)
         return
     if not model:
@@ -93,12 +93,12 @@ def command(
         show(backends_text.report(title, report))
 
 
-def _answers(path: str) -> Iterator[str]:
+def answers(path: str) -> Iterator[str]:
     """One answered row a line; a row that can't be read stops with its line."""
     from kvgate.attention.batch import answer
 
     try:
-        stream = sys.stdin if path == "-" else Path(path).open(encoding="utf-8-sig")  # noqa: SIM115
+        stream = sys.stdin.buffer if path == "-" else Path(path).open("rb")  # noqa: SIM115
     except OSError as error:
         place = Place(path)
         raise InputError(f"cannot be read: {error.strerror}", place=place, code="KV002") from None
@@ -106,18 +106,18 @@ def _answers(path: str) -> Iterator[str]:
         for number, line in enumerate(stream, 1):
             if not line.strip():
                 continue
+            place = Place(path, number)
             try:
-                row = json.loads(line)
+                row = json.loads(line.decode("utf-8-sig"))
                 if not isinstance(row, dict):
                     raise InputError("a row is a JSON object")
                 yield json.dumps(answer(row), ensure_ascii=False)
-            except json.JSONDecodeError as error:
-                raise InputError(
-                    f"is not JSON: {error.msg}",
-                    place=Place(path, number, error.colno),
-                    code="KV003",
-                ) from None
             except InputError as error:
                 raise InputError(
-                    error.message, hint=error.hint, place=Place(path, number), code=error.code
+                    error.message, hint=error.hint, place=place, code=error.code
                 ) from None
+            except json.JSONDecodeError as error:
+                place = Place(path, number, error.colno)
+                raise InputError(f"is not JSON: {error.msg}", place=place, code="KV003") from None
+            except (ValueError, RecursionError) as error:  # no UTF-8, too long a number, too deep
+                raise InputError(f"is not JSON: {error}", place=place, code="KV003") from None

@@ -69,7 +69,7 @@ def read_waivers(path: str | None) -> Waivers:
         raise InputError(
             f"cannot be read: {error.strerror}", place=Place(path), code="KV002"
         ) from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except (ValueError, RecursionError) as error:  # no TOML, no UTF-8, too long or too deep
         raise InputError(f"is not TOML: {error}", place=Place(path), code="KV003") from None
     entries = data.get("waiver", [])
     lines = [n for n, line in enumerate(text.splitlines(), 1) if line.strip() == "[[waiver]]"]

@@ -49,7 +49,7 @@ def production_stack(node: Node) -> Iterator[Container]:
             image=image,
             image_place=(model.get("tag") or repository or model).place,
             gpu_count=gpu_count(model.get("resources"))
-            or (int(requested) if requested.isdigit() and len(requested) < 5 else None),
+            or (int(requested) if requested.isdecimal() and len(requested) < 5 else None),
             name=model.words("name"),
             roles=tuple(
                 n for n in (model.words("lmcacheConfig", "kvRole"), model.words("name")) if n
@@ -101,7 +101,7 @@ def runtime(node: Node) -> Iterator[Container]:
     around = Around(
         image=name,
         image_place=image.place if image is not None else None,
-        gpu_count=int(gpus) if gpus.isdigit() and len(gpus) < 5 else None,
+        gpu_count=int(gpus) if gpus.isdecimal() and len(gpus) < 5 else None,
         name=node.words("metadata", "name"),
         roles=(node.words("metadata", "name"),),
         container=True,

@@ -130,7 +130,7 @@ def _gpu_count(node: Node) -> int | None:
         count = device.words("count")
         if ids is not None and ids.is_list:
             total += len(ids.value)
-        elif count.isdigit() and len(count) < 5:
+        elif count.isdecimal() and len(count) < 5:
             total += int(count)
         else:
             return None

@@ -83,7 +83,7 @@ def memory_bytes(text: str, *, docker: bool = False) -> int | None:
     None for text that is neither.
     """
     match = _QUANTITY.match(text.strip())
-    if not match:
+    if not match or len(match.group(1)) > 40:
         return None
     unit = match.group(2).lower() if docker else match.group(2)
     scale = (_DOCKER if docker else _UNITS).get(unit)

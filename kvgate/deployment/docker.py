@@ -139,7 +139,7 @@ def _take(run: _Run, name: str, word: Word, outer: Mapping[str, Word]) -> None:
 def _gpu_count(gpus: str) -> int | None:
     """GPUs of ``--gpus 2``, ``--gpus '"device=0,1"'``, ``count=4``; None for ``all``."""
     text = gpus.strip("\"'")
-    if text.isdigit():
+    if text.isdecimal():
         return int(text) if len(text) < 5 else None
     if match := _DEVICES.search(text):
         return len([d for d in match.group(1).split(",") if d])

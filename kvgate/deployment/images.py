@@ -10,7 +10,7 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
-from packaging.version import InvalidVersion, Version
+from packaging.version import Version
 
 __all__ = ["Image", "read_image"]
 
@@ -67,7 +67,7 @@ def _version(entry: Mapping[str, Any], tag: str, digest: str) -> tuple[Version |
         return Version(named["version"]), ""
     inside = _INSIDE.search(tag)
     if entry["tag"] == "product" and inside:
-        return Version(inside.group(1)), ""
+        return _read(inside.group(1), tag)
     release = _VERSION.match(tag)
     carried = entry.get("carries", {}).get(release.group(1)) if release else None
     if carried is not None:
@@ -80,14 +80,18 @@ def _version(entry: Mapping[str, Any], tag: str, digest: str) -> tuple[Version |
         return None, f"the image has {what}, which names no version"
     if entry["tag"] == "build":
         build = _BUILD.search(tag)
-        return (Version(build.group(1)), "") if build else (None, f"the tag {tag} names no build")
+        return _read(build.group(1), tag) if build else (None, f"the tag {tag} names no build")
     match = _VERSION.match(tag)
     if match and not tag.startswith("nightly"):
-        try:
-            return Version(match.group(1)), ""
-        except InvalidVersion:
-            pass
+        return _read(match.group(1), tag)
     return None, f"the tag {tag} names no version"
+
+
+def _read(text: str, tag: str) -> tuple[Version | None, str]:
+    try:
+        return Version(text), ""
+    except ValueError:  # no version, or a number of more digits than Python reads
+        return None, f"the tag {tag} names no version"
 
 
 def _llama_runs(tag: str, runs: tuple[str, ...]) -> tuple[str, ...]:

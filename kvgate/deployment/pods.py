@@ -128,7 +128,7 @@ def gpu_count(resources: Node | None) -> int | None:
     for part in ("limits", "requests"):
         for key, value in (resources.get(part) or Node({}, "", resources.place)).entries():
             is_gpu = key in _GPU_RESOURCES or key.startswith("nvidia.com/mig-")
-            if is_gpu and value.is_text and value.text.isdigit() and len(value.text) < 5:
+            if is_gpu and value.is_text and value.text.isdecimal() and len(value.text) < 5:
                 return int(value.text)
     return None
 

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
-from packaging.version import InvalidVersion, Version
+from packaging.version import Version
 
 from kvgate.catalog.engines import ENGINES
 from kvgate.catalog.flags import flag_table
@@ -106,7 +106,7 @@ def engine_option(spec: str) -> tuple[str, Version | None]:
         text = text.removeprefix("b")
     try:
         return name, Version(text)
-    except InvalidVersion:
+    except ValueError:  # no version, or a number of more digits than Python reads
         raise InputError(f"{version.strip()!r} is not a version", hint=f"write {name}==…") from None
 
 

@@ -26,7 +26,7 @@ def leader_worker_set(node: Node) -> Iterator[Container]:
     if template is None:
         return
     size = template.words("size")
-    nodes = int(size) if size.isdigit() and len(size) < 5 else 1
+    nodes = int(size) if size.isdecimal() and len(size) < 5 else 1
     name = node.words("metadata", "name")
     around = Around(name=name, roles=(name,) if name else (), nodes=nodes)
     for part in ("leaderTemplate", "workerTemplate"):
@@ -47,7 +47,7 @@ def dynamo_graph(node: Node) -> Iterator[Container]:
         hosts = service.words("multinode", "nodeCount")
         around = Around(
             gpu_count=gpu_count(service.get("resources")),
-            nodes=int(hosts) if hosts.isdigit() and len(hosts) < 5 else 1,
+            nodes=int(hosts) if hosts.isdecimal() and len(hosts) < 5 else 1,
             name=name,
             roles=tuple(n for n in (sub, name) if n),
         )

@@ -35,8 +35,10 @@ def read_task(node: Node) -> Iterator[Container]:
     around = Around(
         gpu=gpu,
         gpu_place=accelerators.place if accelerators is not None else None,
-        gpu_count=int(count or 1) if gpu and (count or "1").isdigit() and len(count) < 5 else None,
-        nodes=int(hosts) if hosts.isdigit() and len(hosts) < 5 else 1,
+        gpu_count=int(count or 1)
+        if gpu and (count or "1").isdecimal() and len(count) < 5
+        else None,
+        nodes=int(hosts) if hosts.isdecimal() and len(hosts) < 5 else 1,
         name=node.words("name"),
         roles=tuple(n for n in (node.words("name"),) if n),
     )

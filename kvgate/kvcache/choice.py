@@ -15,6 +15,7 @@ from kvgate.architecture.layers import MLA, Attention, CompressedAttention, NoCa
 from kvgate.architecture.model import Architecture
 from kvgate.catalog.formats import KvFormat, kv_format
 from kvgate.errors import InputError, nearest
+from kvgate.units import whole_number
 
 __all__ = ["KvChoice", "choose_format", "model_dtype", "plain_layers"]
 
@@ -127,8 +128,8 @@ def plain_layers(arch: Architecture, choice: KvChoice, asked: Sequence[str] = ()
     }
     spared: set[int] = set()
     for word in asked:
-        if word.isdigit():
-            spared.add(int(word))
+        if (index := whole_number(word)) is not None:
+            spared.add(index)
         elif word == "sliding_window":
             spared |= {index for index, kind in attention.items() if kind == "sliding"}
         else:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from packaging.version import InvalidVersion, Version
+from packaging.version import Version
 
 from kvgate.architecture.model import Architecture
 from kvgate.catalog.gpus import Gpu
@@ -84,7 +84,7 @@ def engine_version(spec: str | None) -> tuple[str, Version, str]:
         return name, newest, assumed if newest != Version("0") else ""
     try:
         version = Version(text)
-    except InvalidVersion:
+    except ValueError:  # no version, or a number of more digits than Python reads
         raise InputError(f"{text!r} is not a version", hint=f"write {name}=={newest}") from None
     if newest == Version("0") or version.release == newest.release:
         return name, version, ""

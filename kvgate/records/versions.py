@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
 
-from packaging.version import InvalidVersion, Version
+from packaging.version import Version
 
 from kvgate.errors import InputError
 
@@ -34,7 +34,7 @@ def parse_version(text: str) -> Version:
     build = _BUILD.match(text)
     try:
         version = Version(build.group(1) if build else text)
-    except InvalidVersion:
+    except ValueError:  # no version, or a number of more digits than Python reads
         raise InputError(
             f"{text!r} is not a version",
             hint='write "0.22.0", "0.22.0rc1" or, for llama.cpp, b7539',

@@ -59,7 +59,7 @@ def read_vocabulary(path: Path) -> Vocabulary:
         raise InputError(message, hint=text.hint, place=text.place)
     try:
         data = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
+    except (ValueError, RecursionError) as error:  # no TOML, or too long a number, or too deep
         at = _POSITION.search(str(error))
         place = Place(str(path), *(int(n) for n in at.groups())) if at else Place(str(path))
         raise InputError(f"the vocabulary is no TOML: {error}", place=place) from None

@@ -25,7 +25,7 @@ from kvgate.rules.vllm_facts import (
     seen,
     size_fault,
 )
-from kvgate.units import format_bytes
+from kvgate.units import format_bytes, whole_number
 
 __all__ = ["RULES"]
 
@@ -203,8 +203,8 @@ def dynamo_router_block_differs(plan: Plan) -> Verdict:
         return Undecided(plan.lacks("size") or GPU)
     told = number(plan.get("block_size")) or 16
     said = plan.deployment.env_value(_ROUTER)
-    if said is not None and said.strip().isdigit():
-        told = int(said)
+    if said is not None and (number_said := whole_number(said.strip())) is not None:
+        told = number_said
     if told == block:
         return None
     return Finding(

@@ -14,7 +14,7 @@ from kvgate.errors import InputError
 from kvgate.plan.model import Plan
 from kvgate.rules.facts import between, engine_version, keeps_state, number, text, window_layers
 from kvgate.rules.verdict import Finding, Undecided, Verdict
-from kvgate.units import GiB, MiB
+from kvgate.units import GiB, MiB, whole_number
 
 __all__ = ["RULES", "gguf_architecture"]
 
@@ -216,8 +216,8 @@ def prompt_cache_fills_host_memory(plan: Plan) -> Verdict:
         return None
     servers, of = 1, ""
     if plan.deployment.launcher == "ollama serve":
-        text_ = plan.deployment.env_value("OLLAMA_MAX_LOADED_MODELS") or ""
-        servers = int(text_) if text_.isdigit() and int(text_) else _OLLAMA_MODELS
+        said = plan.deployment.env_value("OLLAMA_MAX_LOADED_MODELS") or ""
+        servers = whole_number(said) or _OLLAMA_MODELS
         of = f" for each of {servers} runners"
     if isinstance(given, int) and given < 0:
         return Finding(

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
-from packaging.version import InvalidVersion, Version
+from packaging.version import Version
 
 from kvgate.catalog.engines import ENGINES, releases
 from kvgate.plan.model import Plan
@@ -112,5 +112,5 @@ def answer(name: str, plans: Iterable[Plan]) -> str:
 def _version(text: str) -> Version | None:
     try:
         return Version(text.removeprefix("b").rstrip(".+!"))
-    except InvalidVersion:
+    except ValueError:  # no version, or a number of more digits than Python reads
         return None

@@ -7,6 +7,7 @@ from typing import Any
 
 from kvgate.errors import InputError
 from kvgate.site.fragments import fragment
+from kvgate.units import whole_number
 
 __all__ = ["backends_block", "size_block"]
 
@@ -46,7 +47,7 @@ def backends_block(words: str) -> str:
 def _call(words: str) -> tuple[str, dict[str, Any]]:
     name, *rest = shlex.split(words)
     pairs = (word.partition("=")[::2] for word in rest)
-    return name, {key: int(value) if value.isdigit() else value for key, value in pairs}
+    return name, {key: value if (n := whole_number(value)) is None else n for key, value in pairs}
 
 
 def _command(verb: str, name: str, options: dict[str, Any]) -> str:

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kvgate.errors import InputError, nearest
-from kvgate.units import GiB, KiB, MiB, format_bytes, parse_bytes, parse_count
+from kvgate.units import GiB, KiB, MiB, format_bytes, parse_bytes, parse_count, whole_number
 
 
 @pytest.mark.parametrize(
@@ -49,3 +49,16 @@ def test_lower_case_counts_in_thousands_and_upper_case_in_1024s() -> None:
 def test_the_nearest_words_are_named_and_otherwise_the_known_ones() -> None:
     assert nearest("FLASHINFR", ["FLASHINFER", "TRITON_ATTN"]) == "did you mean 'FLASHINFER'?"
     assert nearest("zzz", ["vllm", "sglang"]) == "known: vllm, sglang"
+
+
+@pytest.mark.parametrize("text", ["9" * 5000, "9" * 5000 + " KiB", "1." + "0" * 5000])
+def test_a_number_of_more_digits_than_python_reads_is_an_input_error(text: str) -> None:
+    for read in (parse_bytes, parse_count):
+        with pytest.raises(InputError):
+            read(text)
+
+
+def test_a_whole_number_is_decimal_digits_and_nothing_else() -> None:
+    assert whole_number("0064") == 64
+    assert whole_number("9" * 100) == 10**100 - 1
+    assert [whole_number(t) for t in ("", "²", "-1", "1.0", " 1", "9" * 5000)] == [None] * 6

@@ -9,6 +9,7 @@ from kvgate.attention.sglang.model import Model
 from kvgate.attention.sglang.outcome import Outcome
 from kvgate.attention.sglang.pipeline import Query, resolve
 from kvgate.errors import InputError, nearest
+from kvgate.units import whole_number
 
 __all__ = ["FIELDS", "RESULTS", "answer", "flags_of"]
 
@@ -42,11 +43,11 @@ def answer(row: Mapping[str, Any], model: Model, sm: str, engine: str = "sglang"
     if strange:
         hints = "; ".join(f"{name}: {nearest(name, FIELDS)}" for name in strange)
         raise InputError(f"unknown field {', '.join(map(repr, strange))}", hint=hints)
-    major, dot, minor = sm.partition(".")
-    if not (dot and major.isdigit() and minor.isdigit()):
+    major, minor = map(whole_number, sm.partition(".")[::2])
+    if major is None or minor is None:
         raise InputError(f"{sm!r} is no compute capability", hint='write "9.0"')
     flags = flags_of(row)
-    query = Query(model, (int(major), int(minor)), engine, flags, row.get("gpu_mib"))
+    query = Query(model, (major, minor), engine, flags, row.get("gpu_mib"))
     return _told(resolve(query), str(flags["kv_cache_dtype"]))
 
 
@@ -58,17 +59,18 @@ def flags_of(row: Mapping[str, Any]) -> dict[str, object]:
     """
     flags: dict[str, object] = {name: row[short] for short, name in _FLAGS.items() if short in row}
     flags.setdefault("kv_cache_dtype", "auto")
-    algorithm, mark, number = str(row.get("spec") or "").partition(":")
+    algorithm, _, digits = str(row.get("spec") or "").partition(":")
+    number = whole_number(digits)
     if algorithm:
-        if not (mark and number.isdigit()) or algorithm not in ("EAGLE", "NGRAM"):
+        if number is None or algorithm not in ("EAGLE", "NGRAM"):
             raise InputError(f"{row['spec']!r} is no speculation", hint='write "EAGLE:1"')
         flags["speculative_algorithm"] = algorithm
     if algorithm == "EAGLE":
-        flags["speculative_eagle_topk"] = int(number)
+        flags["speculative_eagle_topk"] = number
         flags["speculative_num_steps"] = 3
-        flags["speculative_num_draft_tokens"] = 4 if number == "1" else 8
+        flags["speculative_num_draft_tokens"] = 4 if number == 1 else 8
     elif algorithm == "NGRAM":
-        flags["speculative_ngram_max_bfs_breadth"] = int(number)
+        flags["speculative_ngram_max_bfs_breadth"] = number
     return flags | dict(row.get("ext") or {})
 
 
