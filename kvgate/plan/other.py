@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from kvgate.kvcache.size import size
 from kvgate.plan.build import Draft
 from kvgate.plan.vllm import draft_lacks
@@ -33,7 +35,7 @@ def fill(draft: Draft, kv_cache_memory: int | None) -> None:
         dtype = kinds.pop()
     elif engine == "tensorrt-llm":
         cache = draft.deployment.config.get("kv_cache_config")
-        asked = cache.get("dtype") if hasattr(cache, "get") else None
+        asked = cache.get("dtype") if isinstance(cache, Mapping) else None
         dtype = asked if isinstance(asked, str) and asked else "auto"
     draft.sizing = draft.attempt(
         "size",

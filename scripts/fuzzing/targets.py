@@ -62,10 +62,10 @@ def _image(text: str) -> None:
 
 @cache
 def _known() -> tuple[list[tuple[str, str]], dict[str, str], dict[str, Any]]:
-    from kvgate.cli.diagnose import known_records
+    from kvgate.records.heads import known as records
 
-    known = known_records()
-    return list(known.signatures), dict(known.texts), dict(known.suspects())
+    known = records()
+    return list(known.signatures), dict(known.texts), dict(known.suspects)
 
 
 def _log(text: str) -> None:
