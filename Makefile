@@ -7,6 +7,8 @@ PORT   ?= 8000
 VENV   := .venv
 BIN    := $(VENV)/bin
 READY  := $(VENV)/.ready
+# The planner's Pyodide and the scripts' type checker. Without npm the site is built without planner.
+MODULES := node_modules/.package-lock.json
 
 .DEFAULT_GOAL := help
 .PHONY: help serve build test check format lint types unit records bench lock clean
@@ -23,13 +25,19 @@ $(READY): requirements/dev.lock pyproject.toml
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --no-index -e .
 	@touch $(READY)
 
-serve: $(READY)  ## check the records, build the site, serve it on 127.0.0.1 and reload on change
+$(MODULES): package.json package-lock.json
+	@if ! command -v npm >/dev/null; then \
+	  echo "npm isn't installed: the site is built without the planner (Debian: apt-get install npm)."; \
+	elif npm ci --ignore-scripts --no-audit --no-fund --loglevel=error >/dev/null; then touch $@; \
+	else echo "npm ci failed: the site is built without the planner."; fi
+
+serve: $(READY) $(MODULES)  ## check the records, build the site, serve it on 127.0.0.1 and reload on change
 	@$(BIN)/kvgate lint
 	@$(BIN)/kvgate claims
 	@echo "The knowledge base will be at http://$(HOST):$(PORT)/ (Ctrl-C stops it)"
 	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs serve --quiet --dev-addr $(HOST):$(PORT)
 
-build: $(READY)  ## build the site into ./site
+build: $(READY) $(MODULES)  ## build the site into ./site
 	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 
 test: check unit records build  ## everything CI runs
@@ -39,14 +47,14 @@ check: $(READY)  ## format, lint, types
 	@$(BIN)/ruff check .
 	@$(BIN)/mypy
 
-unit: $(READY)   ## unit and property tests
+unit: $(READY) $(MODULES)   ## unit and property tests
 	@$(BIN)/pytest -n auto
 
 records: $(READY) ## lint the records and run every claim
 	@$(BIN)/kvgate lint
 	@$(BIN)/kvgate claims
 
-bench: $(READY)  ## speed and size, as ratios in one run
+bench: $(READY) $(MODULES)  ## speed and size, as ratios in one run
 	@$(BIN)/python scripts/bench.py
 
 format: $(READY) ## apply the formatter and the safe fixes
@@ -57,4 +65,4 @@ lock: $(READY)   ## write requirements/dev.lock anew from pyproject.toml
 	@$(BIN)/python scripts/lock.py
 
 clean:           ## remove what was made
-	rm -rf $(VENV) site dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .cache
+	rm -rf $(VENV) node_modules site dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .cache

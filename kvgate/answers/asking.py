@@ -17,7 +17,7 @@ from kvgate.answers.form import Form, architecture
 from kvgate.answers.known import Known
 from kvgate.answers.logpage import log_html
 from kvgate.answers.planner import planned
-from kvgate.answers.planpage import plan_html
+from kvgate.answers.planpage import To, linked, plan_html
 from kvgate.architecture.released import model as released
 from kvgate.deployment import deployments
 from kvgate.diagnose import diagnose
@@ -106,11 +106,9 @@ class Desk:
             "size": sizing.to_json() if sizing else None,
         }
 
-    def _to(self, given: Given) -> Callable[[str], str]:
+    def _to(self, given: Given) -> To:
         root = str(given.get("root", ""))
-        return lambda id_: (
-            root + self._paths.get(id_, f"{self._paths.get('codes', '')}#{id_.lower()}")
-        )
+        return linked(self._paths, root)
 
 
 def _size(given: Given) -> Any:

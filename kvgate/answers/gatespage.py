@@ -27,7 +27,9 @@ def _report(report: Report) -> Iterator[Html]:
     if report.error:
         yield element("p", element("code", report.error), class_="kv-bad")
     elif report.selected:
-        yield element("p", element("strong", report.selected, class_="kv-good"))
+        bad = any(f.certain for f in report.then_fails)
+        mark = "kv-bad" if bad else "kv-good"
+        yield element("p", element("strong", report.selected, class_=mark))
     else:
         yield element("p", "No attention layer to choose for.")
     for failure in report.then_fails:
@@ -38,19 +40,22 @@ def _report(report: Report) -> Iterator[Html]:
     for group in report.groups:
         if group.head_size is None:
             continue
-        rows = (_row(backend, group) for backend in group.backends)
+        failing = {f.backend for f in report.then_fails if f.certain}
+        rows = (_row(backend, group, failing) for backend in group.backends)
         table = element(
             "table", element("caption", _layers(group)), element("thead", head),
             element("tbody", *rows), class_="kv-data",
         )  # fmt: skip
-        yield element("div", table, class_="md-typeset__scrollwrap", tabindex="0")
+        yield element("div", table, class_="kv-scroll", tabindex="0")
     notes = [*report.notes, *(f"Warning: {text}" for text in report.warnings)]
     if notes:
         yield element("ul", *(element("li", note) for note in notes))
 
 
-def _row(backend: BackendVerdict, group: Group) -> Html:
-    if backend.name == group.selected:
+def _row(backend: BackendVerdict, group: Group, failing: set[str]) -> Html:
+    if backend.name == group.selected and backend.name in failing:
+        verdict = element("strong", "chosen, then fails", class_="kv-bad")
+    elif backend.name == group.selected:
         verdict = element("strong", "runs", class_="kv-good")
     else:
         verdict = element("span", "; ".join(backend.reasons) or "valid, and not chosen")
@@ -61,8 +66,8 @@ def _row(backend: BackendVerdict, group: Group) -> Html:
 def _layers(group: Group) -> str:
     count = len(group.layers)
     dtype = f", stored as {group.kv_cache_dtype}" if group.kv_cache_dtype else ""
-    block = f", blocks of {group.block_size}" if group.block_size else ""
-    return f"{count} {group.kind} layers, {group.head_size} wide{dtype}{block}"
+    dtype = "" if group.kv_cache_dtype == "auto" else dtype
+    return f"{count} {group.kind} layers, {group.head_size} wide{dtype}"
 
 
 def _outcome(outcome: Outcome) -> Iterator[Html]:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from kvgate.answers.checking import Checked
 from kvgate.answers.gatespage import gates
@@ -16,10 +17,25 @@ from kvgate.plan import Plan
 from kvgate.rules import Judged
 from kvgate.units import format_bytes
 
-__all__ = ["To", "plan_html"]
+__all__ = ["To", "linked", "plan_html"]
 
-To = Callable[[str], str]
-"""Gives the address of a record's page, or of what explains a code, as the asking page links it."""
+_UNVERSIONED = re.compile(r"==0(?![.\d])")  # of engines whose releases kvgate doesn't hold
+
+To = Callable[[str], str | None]
+"""Gives the address of a record's page, or of what explains a code, as the asking page links it;
+None where the site has no such page."""
+
+
+def linked(paths: Mapping[str, str], root: str) -> To:
+    """Addresses below ``root``, from those of the records by id and of the page of ``codes``."""
+
+    def to(id_: str) -> str | None:
+        path = paths.get(id_)
+        if path is None and "codes" in paths and id_.startswith("KV"):
+            path = f"{paths['codes']}#{id_.lower()}"
+        return None if path is None else root + path
+
+    return to
 
 
 def plan_html(planned: Planned, to: To) -> Html:
@@ -39,14 +55,13 @@ def _deployment(
     yield _verdict(one, sizing)
     if sizing is not None:
         yield _figures(sizing)
-    yield _found(one, to)
+    backends = gates(one.plan)
+    yield element(
+        "div", element("div", _found(one, to)), element("div", _chart(sizing), backends),
+        class_="kv-two",
+    )  # fmt: skip
     if sizing is not None:
         yield _formulas(sizing)
-        chart = Html(plot_svg(sizing))
-        yield element(
-            "figure", chart, class_="kv-chart", tabindex="0", aria_label="Chart of memory"
-        )
-    yield gates(one.plan)
     yield _open(one, to)
     yield _notes(one.plan, sizing)
 
@@ -93,6 +108,13 @@ def _figures(sizing: Sizing) -> Html:
     return element("div", *parts, class_="kv-figures")
 
 
+def _chart(sizing: Sizing | None) -> Html | None:
+    if sizing is None:
+        return None
+    chart = Html(plot_svg(sizing))
+    return element("figure", chart, class_="kv-chart", tabindex="0", aria_label="Chart of memory")
+
+
 def _tiles(title: str, rows: Iterable[tuple[str, str]]) -> Html:
     tiles = (element("div", element("dt", about), element("dd", figure)) for figure, about in rows)
     return element("section", element("h3", title), element("dl", *tiles))
@@ -130,7 +152,7 @@ def _formulas(sizing: Sizing) -> Html:
     sections: list[tuple[str, list[Line]]] = []
     for line in list(lines_of(sizing))[1:]:
         if line[2] == "head":
-            sections.append((line[1].replace("==0", ""), []))
+            sections.append((_UNVERSIONED.sub("", line[1]).replace("==", " "), []))
         elif line[1]:
             sections[-1][1].append(line)
     parts = [
@@ -163,7 +185,9 @@ def _open(one: Checked, to: To) -> Html | None:
             links += [", " if links else "", element("a", id_, href=to(id_), data_kv_id=id_)]
         items.append(element("li", f"for want of {lacks}: ", *links))
     title = f"{len(one.undecided)} could not be decided"
-    return element("details", element("summary", title), element("ul", *items))
+    return element(
+        "details", element("summary", title), element("ul", *items), class_="kv-undecided"
+    )
 
 
 def _notes(plan: Plan, sizing: Sizing | None) -> Html | None:
@@ -173,7 +197,7 @@ def _notes(plan: Plan, sizing: Sizing | None) -> Html | None:
         return None
     items = (element("li", note) for note in dict.fromkeys(notes))
     title = f"{len(dict.fromkeys(notes))} assumed or unknown"
-    return element("details", element("summary", title), element("ul", *items))
+    return element("details", element("summary", title), element("ul", *items), class_="kv-assumed")
 
 
 def _commands(planned: Planned) -> Html:

@@ -10,17 +10,24 @@ from kvgate.site.computed import backends_block, size_block
 from kvgate.site.fields import field_tables
 from kvgate.site.fragments import fragment
 from kvgate.site.handpages import Block
+from kvgate.site.planner import planner_block
 from kvgate.site.virtual import To
 
 __all__ = ["blocks"]
 
 
-def blocks(book: Book, to: To) -> Mapping[str, Block]:
-    """Every block by name, for a page from which ``to`` gives addresses."""
+def blocks(book: Book, to: To, *, worker: bool = False) -> Mapping[str, Block]:
+    """Every block by name, for a page from which ``to`` gives addresses.
+
+    ``worker`` says whether the site answers in the reader's tab.
+    """
     return {
         "backends": backends_block,
         "fields": lambda words: fragment("fields.html.j2", tables=field_tables()),
-        "find": lambda words: fragment("find.html.j2", kind="box", rows=int(words or 4), to=to),
+        "find": lambda words: fragment(
+            "find.html.j2", kind="box", rows=int(words or 4), worker=False, to=to
+        ),
+        "planner": lambda words: planner_block(book, to, worker=worker),
         "size": size_block,
         "verified": lambda words: _verified(book, to),
         "worst": lambda words: _worst(book, to, int(words or 10)),

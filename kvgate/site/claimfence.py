@@ -27,23 +27,28 @@ _TOKEN = re.compile(
 )
 
 
-def claim_fence(on: Callable[[], bool]) -> dict[str, Any]:
-    """A fence for pymdownx.superfences, in force on the pages for which ``on`` says so."""
+def claim_fence(on: Callable[[], bool], *, runs: bool = False) -> dict[str, Any]:
+    """A fence for pymdownx.superfences, in force on the pages for which ``on`` says so.
+
+    ``runs`` says whether the site has a worker that evaluates claims anew.
+    """
 
     def fits(language: str, inputs: Any, options: Any, attrs: Any, md: Any) -> bool:
         return on() and not inputs
 
     def format_(source: str, *_: Any, **__: Any) -> Markup:
-        return claims_html(source)
+        return claims_html(source, runs=runs)
 
     return {"name": "pycon", "class": "pycon", "format": format_, "validator": fits}
 
 
-def claims_html(source: str) -> Markup:
-    """The HTML of a fence of prompts and outputs."""
+def claims_html(source: str, *, runs: bool = False) -> Markup:
+    """The HTML of a fence of prompts and outputs, marked where a reader can change and run it."""
     lines = [_line(line) for line in source.split("\n")]
     code = "\n".join(lines)
-    html = f'<div class="highlight kv-claims"><pre><code tabindex="0">{code}\n</code></pre></div>'
+    mark = " data-kv-run" if runs else ""
+    shown = f'<pre><code tabindex="0">{code}\n</code></pre>'
+    html = f'<div class="highlight kv-claims"{mark}>{shown}</div>'
     return Markup(html)  # noqa: S704 - each line of it is escaped
 
 

@@ -18,11 +18,14 @@ __all__ = ["Pages"]
 
 
 class Pages:
-    """The virtual pages of a book."""
+    """The virtual pages of a book; ``worker`` says whether the site answers in the reader's tab."""
 
-    def __init__(self, book: Book, addresses: Addresses | None = None) -> None:
+    def __init__(
+        self, book: Book, addresses: Addresses | None = None, *, worker: bool = False
+    ) -> None:
         self.book = book
         self.addresses = addresses or Addresses()
+        self.worker = worker
         self.notes = {r.id: notes(r, book.reports[r.id]) for r in book.records}
 
     def virtual(self) -> Iterator[tuple[str, str]]:
@@ -115,7 +118,9 @@ class Pages:
 
     def _find(self) -> Virtual:
         path = "find.md"
-        body = fragment("find.html.j2", kind="page", rows=10, to=self.to_from(path))
+        body = fragment(
+            "find.html.j2", kind="page", rows=10, worker=self.worker, to=self.to_from(path)
+        )
         about = "Paste a log or an error text, and get the record it points to."
         title = "Find by an error text"
         return Virtual(path, title, f"# {title}\n", about, body, hide=("navigation",))

@@ -27,6 +27,7 @@ from mkdocs.structure.pages import Page
 from mkdocs.structure.toc import AnchorLink
 
 from kvgate.errors import InputError
+from kvgate.records.heads import heads_in
 from kvgate.records.markdown import WikiLinkExtension
 from kvgate.records.resolver import Entry, Resolver
 from kvgate.records.slugs import slug
@@ -41,16 +42,19 @@ from kvgate.site.fragments import headings
 from kvgate.site.handpages import faults, filled
 from kvgate.site.inert import InertExtension
 from kvgate.site.pages import Pages
+from kvgate.site.planner import CODES, PLANNER
 from kvgate.site.policy import policy
 from kvgate.site.quickpage import Renderer, page_of
 from kvgate.site.record_page import RecordPages, path_of
 from kvgate.site.searching import Found, of_page, of_record, write_index
 from kvgate.site.virtual import Virtual
+from kvgate.site.worker import Pyodide, write_worker
 
 __all__ = ["KvgateConfig", "KvgatePlugin"]
 
 # Under MkDocs' own name its handler shows a warning, and a strict build counts it.
 _log = logging.getLogger("mkdocs.plugins.kvgate")
+_aside = logging.getLogger("kvgate.site")  # what a strict build may go on with
 _THEME = Path(__file__).parent / "theme"
 
 
@@ -61,6 +65,8 @@ class KvgateConfig(base.Config):  # type: ignore[no-untyped-call]
     ``policy``: whether built pages forbid the browser whatever isn't this site's own (fonts and
     scripts of other hosts too); a served preview, which reloads itself by a script, doesn't.
     ``search``: whether it has kvgate's search, which needs Pagefind.
+    ``worker``: the folder of npm's packages, relative to mkdocs.yml, with the Pyodide that answers
+    in the reader's tab; without it the site has no planner.
     """
 
     records = c.Type(str, default="gotchas")
@@ -68,6 +74,7 @@ class KvgateConfig(base.Config):  # type: ignore[no-untyped-call]
     catalogue = c.Type(bool, default=False)
     policy = c.Type(bool, default=False)
     search = c.Type(bool, default=True)
+    worker = c.Type(str, default="")
 
 
 class KvgatePlugin(BasePlugin[KvgateConfig]):  # type: ignore[no-untyped-call]
@@ -87,6 +94,7 @@ class KvgatePlugin(BasePlugin[KvgateConfig]):  # type: ignore[no-untyped-call]
         self._addresses = Addresses(config.use_directory_urls, _slashed(config.site_url or ""))
         self._links = PageLinks(Resolver(()))
         self._on_record = False
+        self._pyodide = _pyodide(root, self.config.worker)
         # MkDocs types this list by its configured form, names; Python-Markdown takes both.
         extensions: list[Any] = config.markdown_extensions
         extensions.append(WikiLinkExtension(links=self._links))
@@ -94,7 +102,8 @@ class KvgatePlugin(BasePlugin[KvgateConfig]):  # type: ignore[no-untyped-call]
         config.mdx_configs.setdefault("toc", {}).setdefault("slugify", slug)
         fences = config.mdx_configs.setdefault("pymdownx.superfences", {})
         fences["custom_fences"] = [
-            *fences.get("custom_fences", []), claim_fence(lambda: self._on_record)
+            *fences.get("custom_fences", []),
+            claim_fence(lambda: self._on_record, runs=self._pyodide is not None),
         ]  # fmt: skip
         # Behind the site's own overrides, before the theme itself.
         config.theme.dirs.insert(1 if config.theme.custom_dir else 0, str(_THEME))
@@ -119,12 +128,15 @@ class KvgatePlugin(BasePlugin[KvgateConfig]):  # type: ignore[no-untyped-call]
         for diagnostic in self.book.found:
             _log.warning("%s", diagnostic)
         self._links.resolver = Resolver(_entries(self.book))
-        self._records = RecordPages(self.book, self._addresses, self._report_url(config))
         self._searched: list[Found] = []
+        planner = PLANNER if self._pyodide and files.get_file_from_path(PLANNER) else ""
+        self._records = RecordPages(
+            self.book, self._addresses, self._report_url(config), planner=planner
+        )
         self._renderer = Renderer(config)
         self._virtual: dict[str, Virtual] = {}
         self._edited = _up(Path(config.docs_dir), self._folder)
-        self._pages = Pages(self.book, self._addresses)
+        self._pages = Pages(self.book, self._addresses, worker=self._pyodide is not None)
         made = [self._pages.all()]
         if self.config.catalogue:
             from kvgate.site.reference import reference_pages  # other sites don't pay for it
@@ -208,6 +220,11 @@ class KvgatePlugin(BasePlugin[KvgateConfig]):  # type: ignore[no-untyped-call]
                 target.parent.mkdir(parents=True, exist_ok=True)
                 made.add(target.parent)
             target.write_text(text, encoding="utf-8", newline="\n")
+        if self._pyodide is not None:
+            paths = {i: self._addresses.of(path_of(i)) for i in self.book.library.records}
+            if (site / self._addresses.file(CODES)).is_file():
+                paths["codes"] = self._addresses.of(CODES)
+            write_worker(site, self._pyodide, heads_in(self._folder).to_json(), paths)
 
     def on_serve(
         self, server: LiveReloadServer, *, config: MkDocsConfig, builder: Any
@@ -242,13 +259,31 @@ class KvgatePlugin(BasePlugin[KvgateConfig]):  # type: ignore[no-untyped-call]
             return html
 
     def _blocks(self, path: str) -> Any:
-        return blocks(self.book, lambda target: self._addresses.between(path, target))
+        return blocks(
+            self.book,
+            lambda target: self._addresses.between(path, target),
+            worker=self._pyodide is not None,
+        )
 
     def _report_url(self, config: MkDocsConfig) -> str:
         if self.config.report_url or not config.repo_url:
             return self.config.report_url
         github = config.repo_url.startswith("https://github.com/")
         return f"{config.repo_url.rstrip('/')}/issues/new" if github else ""
+
+
+def _pyodide(root: Path, modules: str) -> Pyodide | None:
+    """Pyodide, None where the site isn't to have it or it is missing, which is told.
+
+    A strict build doesn't stop on that: who writes a record needs no Node.
+    """
+    if not modules:
+        return None
+    try:
+        return Pyodide.found(root / modules)
+    except InputError as error:
+        _aside.warning("kvgate: %s; %s", error.message, error.hint)
+        return None
 
 
 def _quickly(folder: Path) -> Book:

@@ -6,7 +6,7 @@ import re
 import shlex
 from collections import ChainMap
 from dataclasses import dataclass
-from urllib.parse import urlencode
+from urllib.parse import quote, urlencode
 
 from kvgate.records.backlinks import backlinks
 from kvgate.records.record import Record
@@ -50,13 +50,17 @@ class RecordPages:
     """Puts what the book knows of a record around the record's text.
 
     ``report_url`` is where somebody says that a page is wrong or that it happened to them too: a
-    form that takes ``title`` and ``body``; empty where there is none.
+    form that takes ``title`` and ``body``; empty where there is none. ``planner`` is the path of
+    the page, among the sources, that plans a deployment; empty where there is none.
     """
 
-    def __init__(self, book: Book, addresses: Addresses, report_url: str = "") -> None:
+    def __init__(
+        self, book: Book, addresses: Addresses, report_url: str = "", *, planner: str = ""
+    ) -> None:
         self.book = book
         self.addresses = addresses
         self.report_url = report_url
+        self.planner = planner
         self._titles = {r.id: r.title for r in book.records}
         self._hrefs: dict[str, str] = {}
 
@@ -77,6 +81,7 @@ class RecordPages:
             "backlinks": backlinks(graph, record.id),
             "named": ChainMap({record.id: "this record"}, self._titles),
             "check": check_command(record),
+            "planned": self._planned(record),
             "picture": drawing(self.book, record.id, lambda other: to(path_of(other))),
             "reports": self._reports(record),
             "to": to,
@@ -115,6 +120,16 @@ class RecordPages:
             if related.id in self.book.library.records:
                 found.setdefault(related.type, []).append((related.id, self.book.title(related.id)))
         return found
+
+    def _planned(self, record: Record) -> str:
+        """The planner with the record's first hit that is a command line; empty without either."""
+        hit = next((hit for hit in record.front.hits if hit.run), None)
+        if hit is None or not self.planner:
+            return ""
+        engine, _, version = (hit.on.engine or "").partition("==")
+        asked = {"line": hit.run, "gpu": hit.on.gpu, "engine": engine, "version": version}
+        said = urlencode({k: v for k, v in asked.items() if v}, quote_via=quote)
+        return f"{self._to(self.planner)}#{said}"
 
     def _reports(self, record: Record) -> list[tuple[str, str]]:
         """(what to say, address) of each way to write about a record."""

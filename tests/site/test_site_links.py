@@ -95,6 +95,9 @@ def test_every_address_within_the_site_leads_to_a_file_and_an_anchor(site: Built
             elif anchor and file.endswith(".html"):
                 if file not in ids:
                     ids[file] = {*site.page(file).xpath("//@id"), *site.page(file).xpath("//@name")}
+                # What stands behind the # of the planner's address is what the form holds.
+                if file == "planner/index.html" and "=" in anchor:
+                    continue
                 if anchor not in ids[file] and not anchor.startswith("__"):
                     lost.append((name, address))
     assert not lost

@@ -1,6 +1,6 @@
 // @ts-check
 // What the site does besides showing text. Plain JavaScript; every request goes to the site itself,
-// and all text is set as text, never as HTML.
+// and all text is set as text, or as HTML that can't run.
 
 import { finding } from "./finding.js";
 import { instant } from "./instant.js";
@@ -27,6 +27,12 @@ const page = () => {
   each("dialog.kv-search", searching);
   each("form[data-kv-find]", finding);
   each("[data-kv-map]", mapping);
+  // What asks the web worker is fetched where it is needed; the worker itself, when it is asked.
+  each("[data-kv-planner]", async (place) => (await import("./planning.js")).planning(place));
+  each("[data-kv-log]", async (place) => (await import("./looking.js")).looking(place));
+  if (document.querySelector("[data-kv-run]")) {
+    each("article", async (place) => (await import("./claims.js")).changing(place));
+  }
   each("[data-kv-suggest]", (place) => suggesting(place).catch(() => null));
 };
 
