@@ -77,8 +77,8 @@ class Matcher:
             lines = text.split("\n")
             for index, here in self._places(active, lines, vain):
                 known = best.get(index)
-                if known and known.share == 1.0:
-                    continue
+                if known and known.score == self._most(index):
+                    continue  # one that is whole, but over several lines, may yet be seen in one
                 hit = self._hit(index, lines, here)
                 if hit is None:
                     vain[index] += 1
@@ -113,18 +113,24 @@ class Matcher:
             for index in bare:
                 if self._entries[index][2][0] in line:
                     yield index, here
+            # All words of a line before any is judged: they come in no order.
+            touched: set[int] = set()
             for word in words.intersection(line.split()):
                 for index in by_word[word]:
-                    places = seen[index]
-                    places[word] = here
-                    need = self._need(index, vain)
-                    if len(places) < need:
-                        continue
-                    near = [n for n in places.values() if here - n <= _BEFORE + _AFTER]
-                    if len(near) >= need:
-                        yield index, min(near)
-                        if min(near) != here:
-                            yield index, here
+                    seen[index][word] = here
+                    touched.add(index)
+            for index in sorted(touched):
+                places, need = seen[index], self._need(index, vain)
+                near = [n for n in places.values() if here - n <= _BEFORE + _AFTER]
+                if len(near) < need:
+                    continue
+                if near.count(here) < need:
+                    yield index, min(near)
+                yield index, here
+
+    def _most(self, index: int) -> float:
+        """The score of that signature where all of it stands in one line."""
+        return round(_specific(self._entries[index][1]), 4)
 
     def _hit(self, index: int, lines: list[str], here: int) -> tuple[str, float, float] | None:
         signature = self._entries[index][1]
@@ -132,7 +138,7 @@ class Matcher:
         near = lines[max(0, here - _BEFORE) : here + _AFTER + 1]
         bodies = [strip_prefix(clean(text[:LONGEST])) for text in near]
         texts = [(line, 1.0), (" ".join(bodies), _JOINED), ("".join(bodies), _JOINED)]
-        specific = signature.weight / (signature.weight + 24)
+        specific = _specific(signature)
         for cut in (False, True):
             for text, factor in texts:
                 found = signature.find(text, cut=cut)
@@ -140,6 +146,10 @@ class Matcher:
                     shown = text[max(0, found.start - 40) : found.end + 200]
                     return shown, round(found.share * specific * factor, 4), found.share
         return None
+
+
+def _specific(signature: Signature) -> float:
+    return signature.weight / (signature.weight + 24)
 
 
 def _plain(block: str) -> str:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 import time
 from collections.abc import Iterator
 
@@ -140,3 +143,18 @@ def test_any_bytes_decode(data: bytes) -> None:
 )
 def test_a_prefix_is_taken_off(line: str, body: str) -> None:
     assert strip_prefix(line) == body
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_the_line_of_a_text_does_not_hang_on_the_order_of_words(seed: int) -> None:
+    # The lines before it have some of its words, and a set of words has another order each run.
+    script = (
+        "from kvgate.diagnose.matcher import Matcher\n"
+        "log = 'all is well on this host\\n' * 9 + 'the cache is full on this host\\n'\n"
+        "print(Matcher([('a', 'the cache is full on this host')]).scan([log])[0].line)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script],
+        capture_output=True, text=True, check=True, env={**os.environ, "PYTHONHASHSEED": str(seed)},
+    )  # fmt: skip
+    assert done.stdout.strip() == "10"

@@ -1,0 +1,316 @@
+"""The planner, the log page and claims in a real browser: one worker, as readers have it."""
+
+from __future__ import annotations
+
+import json
+import statistics
+from collections.abc import Iterator
+from urllib.parse import parse_qsl, quote
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+from kvgate.errors import InputError
+from kvgate.site.worker import Pyodide
+from tests.browser.conftest import ROOT
+from tests.browser.grid import commanded, grid
+
+pytestmark = pytest.mark.slow
+
+COLD = 120_000  # milliseconds that a crowded machine may need to load Python
+TOOK = "document.querySelector('[data-kv-planner]').dataset.kvTook"
+"""Where the page says how long its last answer took, in milliseconds."""
+LLAMA = {
+    "model_type": "llama", "architectures": ["LlamaForCausalLM"], "num_hidden_layers": 32,
+    "num_attention_heads": 32, "num_key_value_heads": 8, "hidden_size": 4096,
+    "intermediate_size": 14336, "vocab_size": 128256, "max_position_embeddings": 131072,
+    "torch_dtype": "bfloat16",
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _pyodide() -> None:
+    try:
+        Pyodide.found(ROOT / "node_modules")
+    except InputError as error:
+        pytest.skip(f"{error.message}; {error.hint}")
+
+
+@pytest.fixture(scope="module")
+def said() -> list[str]:
+    """What the shared page complains about."""
+    return []
+
+
+@pytest.fixture(scope="module")
+def warm(browser: Browser, site_url: str, said: list[str]) -> Iterator[Page]:
+    """A page whose worker has answered once."""
+    context = browser.new_context(viewport={"width": 1280, "height": 900})
+    page = context.new_page()
+    page.on("pageerror", lambda error: said.append(str(error)))
+    page.on("console", lambda m: said.append(m.text) if m.type == "error" else None)
+    page.on("request", lambda r: said.append(r.url) if not r.url.startswith(site_url) else None)
+    page.goto(f"{site_url}planner/#model=Qwen/Qwen3-8B&gpu=H100 SXM")
+    answered(page)
+    yield page
+    context.close()
+
+
+def answered(page: Page) -> None:
+    """Wait for the planner's answer. The page's policy forbids scripts made of strings."""
+    page.locator("[data-kv-planner][data-kv-took]").wait_for(state="attached", timeout=COLD)
+
+
+def plan(page: Page, **fields: str) -> None:
+    """Open the planner with these fields, as a link does, and wait for its answer."""
+    page.evaluate(f"delete {TOOK}")
+    words = "&".join(f"{name}={quote(value)}" for name, value in fields.items())
+    page.evaluate("(words) => { location.hash = words; }", words)
+    answered(page)
+
+
+def field(page: Page, name: str, value: str) -> None:
+    """Change one field as a reader does, and wait for the answer."""
+    page.evaluate(f"delete {TOOK}")
+    control = page.locator(f"[name={name}]")
+    if control.evaluate("(one) => one.localName") == "select":
+        control.select_option(value)
+    else:
+        control.fill(value)
+    answered(page)
+
+
+def test_nothing_of_python_is_fetched_before_it_is_asked_for(page: Page, site_url: str) -> None:
+    asked: list[str] = []
+    page.on("request", lambda request: asked.append(request.url))
+    for path in ("planner/", "find/", "gotchas/flashinfer-rejects-large-head-dim/"):
+        page.goto(site_url + path)
+        page.wait_for_load_state("networkidle")
+    assert any("planning.js" in url for url in asked)
+    assert [url for url in asked if "/assets/worker/" in url or "kvgate/worker.js" in url] == []
+
+
+def test_the_worker_answers_as_the_commands_do(warm: Page) -> None:
+    questions = grid(every=6)
+    assert len(questions) > 70
+    answers = warm.evaluate(
+        """async (questions) => {
+          const { ask } = await import(new URL("../assets/kvgate/asking.js", location.href));
+          return Promise.all(questions.map(([name, given]) => ask(name, given)));
+        }""",
+        [[q.name, q.given] for q in questions],
+    )
+    for question, answer in zip(questions, answers, strict=True):
+        expected = commanded(question)
+        if "refusal" in expected:
+            got = answer["refusal"]
+            assert (got["message"], got["code"]) == expected["refusal"], question
+        else:
+            # The way through the browser makes 1.0 of JSON the number 1, which are equal.
+            assert answer == expected, question
+
+
+def test_a_change_is_answered_within_a_tenth_of_a_second(warm: Page) -> None:
+    plan(warm, model="Qwen/Qwen3-Next-80B-A3B-Instruct", gpu="H100 SXM", tp="4")
+    took = []
+    for context in range(32, 224, 16):
+        field(warm, "context", f"{context}K")
+        took.append(int(warm.evaluate(TOOK)))
+    assert statistics.median(took) < 100, took
+
+
+def test_the_address_holds_the_plan_and_a_link_restores_it(warm: Page, site_url: str) -> None:
+    plan(warm, model="Qwen/Qwen3-8B")
+    field(warm, "gpu", "B200")
+    field(warm, "engine", "sglang")
+    field(warm, "kv", "fp8_e5m2")
+    warm.wait_for_url("**/planner/#*fp8_e5m2*")
+    before = warm.locator("[data-kv-answer]").inner_text()
+    assert "SGLang" in warm.locator("[name=engine] option:checked").inner_text()
+    assert "python -m sglang.launch_server --model-path Qwen/Qwen3-8B" in before
+    words = warm.url.partition("#")[2]
+    plan(warm, model="openai/gpt-oss-20b")
+    assert warm.locator("[data-kv-answer]").inner_text() != before
+    plan(warm, **dict(parse_qsl(words)))
+    assert warm.locator("[data-kv-answer]").inner_text() == before
+    assert warm.input_value("[name=kv]") == "fp8_e5m2"
+
+
+def test_a_command_line_brings_its_findings_and_its_engine(warm: Page) -> None:
+    plan(
+        warm,
+        line="vllm serve deepseek-ai/DeepSeek-V3 --kv-cache-dtype fp8 -tp 8",
+        gpu="A100 80GB SXM",
+    )
+    assert warm.is_checked("[name=way][value=line]")
+    assert not warm.is_visible("[name=model]")
+    expect(warm.locator(".kv-verdict")).to_contain_text("does not fit")
+    first = warm.locator(".kv-list a").first
+    assert (first.get_attribute("href") or "").endswith(
+        f"/gotchas/{first.get_attribute('data-kv-id')}/"
+    )
+    field(warm, "line", "python -m sglang.launch_server --model-path Qwen/Qwen3-8B")
+    assert warm.input_value("[name=engine]") == "sglang"
+
+
+def test_what_can_t_be_used_is_refused_in_words_and_the_last_answer_pales(warm: Page) -> None:
+    plan(warm, model="Qwen/Qwen3-8B", gpu="H100 SXM")
+    field(warm, "model", "Qwen/Qwen9")
+    status = warm.locator("[role=status]")
+    expect(status).to_contain_text("not in the catalogue of models")
+    expect(status).to_contain_text("did you mean")
+    expect(warm.locator("[data-kv-answer]")).to_have_class("kv-answer kv-stale")
+    field(warm, "model", "Qwen/Qwen3-8B")
+    expect(warm.locator("[data-kv-answer]")).to_have_class("kv-answer")
+
+
+def test_a_name_that_no_list_has_is_asked_all_the_same(warm: Page) -> None:
+    plan(warm, model="Qwen/Qwen3-8B", gpu="H100", version="0.33.0", engine="vllm")
+    assert warm.input_value("[name=gpu]") == "H100"
+    expect(warm.locator(".kv-verdict")).to_contain_text("H100 SXM")
+    plan(warm, model="Qwen/Qwen3-8B", gpu="H1000")
+    expect(warm.locator("[role=status]")).to_contain_text("H1000")
+
+
+def test_a_configuration_is_pasted_or_dropped_and_travels_in_the_link(warm: Page) -> None:
+    plan(warm, gpu="H100 SXM", engine="vllm")
+    warm.locator(".kv-own summary").click()
+    field(warm, "config", json.dumps(LLAMA))
+    expect(warm.locator(".kv-verdict")).to_contain_text("my-model")
+    expect(warm.locator(".kv-figures dd").first).to_have_text("128.00 KiB")
+    warm.wait_for_url("**/planner/#*config=*")
+    link = warm.url
+    assert "llama" not in link  # squeezed
+    warm.evaluate(f"delete {TOOK}")
+    warm.set_input_files(
+        ".kv-own input[type=file]",
+        {"name": "config.json", "mimeType": "application/json",
+         "buffer": json.dumps({**LLAMA, "num_hidden_layers": 16}).encode()},
+    )  # fmt: skip
+    answered(warm)
+    expect(warm.locator(".kv-figures dd").first).to_have_text("64.00 KiB")
+    warm.evaluate(f"delete {TOOK}")
+    warm.evaluate("(hash) => { location.hash = hash; }", link.partition("#")[2])
+    answered(warm)
+    expect(warm.locator(".kv-figures dd").first).to_have_text("128.00 KiB")
+    assert json.loads(warm.input_value("[name=config]")) == LLAMA
+
+
+def test_what_a_link_brings_along_does_not_run(warm: Page, said: list[str]) -> None:
+    plan(warm, line="vllm serve '<img src=x onerror=document.title=1>' --nope '<b>'")
+    assert warm.title() != "1"
+    assert warm.locator("[data-kv-answer] img").count() == 0
+    assert said == []
+
+
+def test_the_form_can_be_used_with_the_keyboard_alone(warm: Page) -> None:
+    plan(warm, model="Qwen/Qwen3-8B", engine="vllm")
+    warm.focus("[name=way][value=fields]")
+    met = []
+    for _ in range(12):
+        warm.keyboard.press("Tab")
+        met.append(warm.evaluate("document.activeElement.name || document.activeElement.localName"))
+    assert met[:10] == [
+        "model", "gpu", "engine", "version", "context", "kv", "tp", "pp", "util", "more"
+    ]  # fmt: skip
+    assert met[10] == "summary"
+    warm.focus("[name=context]")
+    warm.evaluate(f"delete {TOOK}")
+    warm.keyboard.type("32K")
+    answered(warm)
+    expect(warm.locator("[role=status]")).to_contain_text("32,768 tokens")
+
+
+def test_instant_navigation_keeps_the_worker_and_brings_the_form_to_life(published: Page) -> None:
+    said: list[str] = []
+    published.on("pageerror", lambda error: said.append(str(error)))
+    published.on("console", lambda m: said.append(m.text) if m.type == "error" else None)
+    asked: list[str] = []
+    published.on("request", lambda request: asked.append(request.url))
+    published.goto("reference/gpus/")
+    published.wait_for_load_state("networkidle")
+    published.evaluate("window.kvMark = 'the same document'")
+
+    def go(tab: str, path: str) -> None:
+        published.locator(".md-tabs__link", has_text=tab).click()
+        published.wait_for_url(f"**/{path}/")
+        published.locator("form:visible, table:visible").first.wait_for()
+
+    go("Planner", "planner")
+    field(published, "gpu", "B200")
+    expect(published.locator(".kv-verdict")).to_contain_text("B200")
+    go("Models", "reference/models")
+    loaded = sum("/assets/worker/" in url for url in asked)
+    go("Planner", "planner")
+    field(published, "gpu", "H200")
+    expect(published.locator(".kv-verdict")).to_contain_text("H200")
+    assert sum("/assets/worker/" in url for url in asked) == loaded
+    assert published.evaluate("window.kvMark") == "the same document"
+    assert said == []
+
+
+def test_a_log_is_diagnosed_whole_and_goes_nowhere(warm: Page, site_url: str) -> None:
+    sent: list[str] = []
+    warm.on("request", lambda r: sent.append(r.method) if r.method != "GET" else None)
+    warm.goto(f"{site_url}find/")
+    log = "INFO all is well\n" * 500 + "FlashMLA Dense is only supported on Hopper devices.\n"
+    warm.fill("textarea", log)
+    warm.get_by_role("button", name="Diagnose").click()
+    link = warm.locator("[data-kv-answer] li a").first
+    link.wait_for(timeout=COLD)
+    assert link.get_attribute("data-kv-id") == (
+        "ctx-gotcha-long-context-kernel-gate-by-sm-generation"
+    )
+    expect(warm.locator("[data-kv-answer] li").first).to_contain_text("line 501 of the log")
+    warm.set_input_files(
+        "input[type=file]",
+        {"name": "x.log", "mimeType": "text/plain", "buffer": b"the weather is fine"},
+    )
+    expect(warm.locator("[data-kv-answer]")).to_contain_text("none is near")
+    assert sent == []
+
+
+def test_a_claim_is_changed_and_evaluated_where_it_stands(warm: Page, site_url: str) -> None:
+    warm.goto(f"{site_url}gotchas/flashinfer-rejects-large-head-dim/")
+    bar = warm.locator(".kv-rerun")
+    bar.get_by_role("button", name="gemma4-heads").click()
+    box = warm.get_by_label("The claim's statements")
+    assert box.input_value() == 'gemma = model("google/gemma-4-31B-it")\ngemma.head_sizes()'
+    box.fill('gemma = model("google/gemma-2-9b-it")\ngemma.head_sizes()')
+    box.press("Control+Enter")
+    values = warm.locator(".kv-values")
+    values.locator("pre").wait_for(timeout=COLD)
+    expect(values.locator("pre")).to_have_text("{256: 42}")
+    box.fill("gemma.head_sizes()\n__import__('os')")
+    warm.get_by_role("button", name="Evaluate").click()
+    expect(values).to_contain_text("Line")
+    assert values.locator("pre").count() == 0
+    warm.get_by_role("button", name="Close").click()
+    assert warm.locator(".kv-change").count() == 0
+    expect(bar.get_by_role("button", name="gemma4-heads")).to_be_focused()
+
+
+def test_a_record_s_hit_opens_in_the_planner(warm: Page, site_url: str) -> None:
+    warm.goto(f"{site_url}gotchas/flashinfer-rejects-large-head-dim/")
+    warm.get_by_role("link", name="in the planner").click()
+    answered(warm)
+    link = warm.locator('[data-kv-answer] a[data-kv-id="flashinfer-rejects-large-head-dim"]')
+    expect(link.first).to_be_visible()
+
+
+def test_without_a_script_the_planner_shows_an_answer_and_names_the_command(
+    browser: Browser, site_url: str
+) -> None:
+    context = browser.new_context(java_script_enabled=False)
+    page = context.new_page()
+    page.goto(f"{site_url}planner/")
+    assert not page.is_visible("form[hidden]")
+    text = page.locator(".kv-planner").inner_text()
+    assert 'kvgate check "vllm serve' in text
+    assert "24.00 KiB" in text
+    assert page.locator(".kv-chart svg").is_visible()
+    context.close()
+
+
+def test_nothing_of_all_this_complained_or_left_the_site(warm: Page, said: list[str]) -> None:
+    assert said == []
