@@ -15,16 +15,12 @@ import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from urllib.parse import unquote, urlsplit
 
 import pytest
-from playwright.sync_api import Browser, Page, Route, sync_playwright
+from playwright.sync_api import Browser, Page, sync_playwright
 
 ROOT = Path(__file__).resolve().parents[2]
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
-PUBLISHED = "https://kvgate.github.io/kvgate/"
-"""The site's own address (``site_url`` of mkdocs.yml)."""
-
 _PATIENCE = 600
 """Seconds that a test process waits for the one that builds the site."""
 
@@ -92,26 +88,6 @@ def browser() -> Iterator[Browser]:
         opened = playwright.chromium.launch(executable_path=CHROMIUM, chromium_sandbox=False)
         yield opened
         opened.close()
-
-
-@pytest.fixture
-def published(browser: Browser, site_folder: Path) -> Iterator[Page]:
-    """A page that has the built site at the address that it is published at.
-
-    Only there does the theme go from page to page without loading a document: it asks the sitemap
-    which addresses are the site's.
-    """
-    context = browser.new_context(viewport={"width": 1280, "height": 900}, base_url=PUBLISHED)
-
-    def serve(route: Route) -> None:
-        path = unquote(urlsplit(route.request.url).path).removeprefix(urlsplit(PUBLISHED).path)
-        file = site_folder / path
-        file = file / "index.html" if file.is_dir() else file
-        route.fulfill(path=file) if file.is_file() else route.fulfill(status=404)
-
-    context.route(f"{PUBLISHED}**", serve)
-    yield context.new_page()
-    context.close()
 
 
 @pytest.fixture

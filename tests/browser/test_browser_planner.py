@@ -221,31 +221,33 @@ def test_the_form_can_be_used_with_the_keyboard_alone(warm: Page) -> None:
     expect(warm.locator("[role=status]")).to_contain_text("32,768 tokens")
 
 
-def test_instant_navigation_keeps_the_worker_and_brings_the_form_to_life(published: Page) -> None:
+def test_instant_navigation_keeps_the_worker_and_brings_the_form_to_life(
+    page: Page, site_url: str
+) -> None:
     said: list[str] = []
-    published.on("pageerror", lambda error: said.append(str(error)))
-    published.on("console", lambda m: said.append(m.text) if m.type == "error" else None)
+    page.on("pageerror", lambda error: said.append(str(error)))
+    page.on("console", lambda m: said.append(m.text) if m.type == "error" else None)
     asked: list[str] = []
-    published.on("request", lambda request: asked.append(request.url))
-    published.goto("reference/gpus/")
-    published.wait_for_load_state("networkidle")
-    published.evaluate("window.kvMark = 'the same document'")
+    page.on("request", lambda request: asked.append(request.url))
+    page.goto(f"{site_url}reference/gpus/")
+    page.wait_for_load_state("networkidle")
+    page.evaluate("window.kvMark = 'the same document'")
 
     def go(tab: str, path: str) -> None:
-        published.locator(".md-tabs__link", has_text=tab).click()
-        published.wait_for_url(f"**/{path}/")
-        published.locator("form:visible, table:visible").first.wait_for()
+        page.locator(".md-tabs__link", has_text=tab).click()
+        page.wait_for_url(f"**/{path}/")
+        page.locator("form:visible, table:visible").first.wait_for()
 
     go("Planner", "planner")
-    field(published, "gpu", "B200")
-    expect(published.locator(".kv-verdict")).to_contain_text("B200")
+    field(page, "gpu", "B200")
+    expect(page.locator(".kv-verdict")).to_contain_text("B200")
     go("Models", "reference/models")
     loaded = sum("/assets/worker/" in url for url in asked)
     go("Planner", "planner")
-    field(published, "gpu", "H200")
-    expect(published.locator(".kv-verdict")).to_contain_text("H200")
+    field(page, "gpu", "H200")
+    expect(page.locator(".kv-verdict")).to_contain_text("H200")
     assert sum("/assets/worker/" in url for url in asked) == loaded
-    assert published.evaluate("window.kvMark") == "the same document"
+    assert page.evaluate("window.kvMark") == "the same document"
     assert said == []
 
 
