@@ -23,6 +23,7 @@ KINDS = [
     "severity/blocks-start/",
     "signatures/",
     "find/?q=ValueError",
+    "planner/",
     "map/",
     "reference/models/",
     "reference/backends/",
