@@ -33,6 +33,7 @@ from kvgate.records.resolver import Entry, Resolver
 from kvgate.records.slugs import slug
 from kvgate.records.targets import PageLinks
 from kvgate.site.addresses import Addresses
+from kvgate.site.bites import Bites
 from kvgate.site.blocks import blocks
 from kvgate.site.book import Book, read_book
 from kvgate.site.claimfence import claim_fence
@@ -128,11 +129,13 @@ class KvgatePlugin(BasePlugin[KvgateConfig]):  # type: ignore[no-untyped-call]
         for diagnostic in self.book.found:
             _log.warning("%s", diagnostic)
         self._links.resolver = Resolver(_entries(self.book))
+        self._bites = Bites(self._folder.absolute().parent / ".cache" / "kvgate" / "bites.json")
         self._searched: list[Found] = []
         planner = PLANNER if self._pyodide and files.get_file_from_path(PLANNER) else ""
         self._records = RecordPages(
-            self.book, self._addresses, self._report_url(config), planner=planner
-        )
+            self.book, self._addresses, self._report_url(config), planner=planner,
+            **({"strip": self._bites.of} if self.config.catalogue else {}),
+        )  # fmt: skip
         self._renderer = Renderer(config)
         self._virtual: dict[str, Virtual] = {}
         self._edited = _up(Path(config.docs_dir), self._folder)
@@ -207,6 +210,7 @@ class KvgatePlugin(BasePlugin[KvgateConfig]):  # type: ignore[no-untyped-call]
     def on_post_build(self, *, config: MkDocsConfig) -> None:
         """Write what is no page: the JSON, the feed, llms.txt, signs at former addresses."""
         site = Path(config.site_dir)
+        self._bites.keep()
         if self.config.search:
             self._index(site / "pagefind")
         made: set[Path] = set()

@@ -5,12 +5,14 @@ from __future__ import annotations
 import re
 import shlex
 from collections import ChainMap
+from collections.abc import Callable
 from dataclasses import dataclass
 from urllib.parse import quote, urlencode
 
 from kvgate.records.backlinks import backlinks
 from kvgate.records.record import Record
 from kvgate.site.addresses import Addresses
+from kvgate.site.bites import Strip
 from kvgate.site.book import GONE, SEVERITIES, Book, generations
 from kvgate.site.fragments import fragment, headings
 from kvgate.site.localgraph import drawing
@@ -51,16 +53,24 @@ class RecordPages:
 
     ``report_url`` is where somebody says that a page is wrong or that it happened to them too: a
     form that takes ``title`` and ``body``; empty where there is none. ``planner`` is the path of
-    the page, among the sources, that plans a deployment; empty where there is none.
+    the page, among the sources, that plans a deployment; empty where there is none. ``strip`` says
+    where a record bites, None where nobody can tell or it is everywhere the same.
     """
 
     def __init__(
-        self, book: Book, addresses: Addresses, report_url: str = "", *, planner: str = ""
+        self,
+        book: Book,
+        addresses: Addresses,
+        report_url: str = "",
+        *,
+        planner: str = "",
+        strip: Callable[[Record], Strip | None] = lambda record: None,
     ) -> None:
         self.book = book
         self.addresses = addresses
         self.report_url = report_url
         self.planner = planner
+        self.strip = strip
         self._titles = {r.id: r.title for r in book.records}
         self._hrefs: dict[str, str] = {}
 
@@ -84,6 +94,7 @@ class RecordPages:
             "planned": self._planned(record),
             "picture": drawing(self.book, record.id, lambda other: to(path_of(other))),
             "reports": self._reports(record),
+            "strip": None if front.status in GONE else self.strip(record),
             "to": to,
         }
         heading, found, text = html.partition("</h1>")

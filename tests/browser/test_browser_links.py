@@ -181,7 +181,8 @@ def test_the_map_is_filtered_and_read_with_keys(page: Page, site_url: str) -> No
     engine.focus()
     page.keyboard.type("sglang")
     page.wait_for_function(
-        "n => [...document.querySelectorAll('a.kv-chip')].filter((c) => c.checkVisibility()).length < n",
+        "n => [...document.querySelectorAll('a.kv-chip')]"
+        ".filter((chip) => chip.checkVisibility()).length < n",
         arg=everything,
     )
     shown = page.locator("a.kv-chip:visible")

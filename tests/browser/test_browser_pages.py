@@ -92,9 +92,11 @@ def test_no_kind_of_page_has_a_serious_fault_for_those_who_see_or_move_otherwise
         look.goto(site_url + path)
         look.evaluate(AXE.read_text("utf-8"))
         answer = look.evaluate("axe.run(document, {resultTypes: ['violations']})")
-        for fault in answer["violations"]:
-            if fault["impact"] in ("serious", "critical"):
-                bad.append((path, fault["id"], fault["nodes"][0]["html"][:120]))
+        bad += [
+            (path, fault["id"], fault["nodes"][0]["html"][:120])
+            for fault in answer["violations"]
+            if fault["impact"] in ("serious", "critical")
+        ]
     assert bad == []
 
 
