@@ -30,8 +30,8 @@ from kvgate.units import GiB
 __all__ = ["GENERATIONS", "Bites", "Row", "Strip", "strip"]
 
 GENERATIONS = (
-    "sm_75", "sm_80", "sm_86", "sm_89", "sm_90", "sm_100", "sm_103", "sm_120", "sm_121",
-    "gfx942", "gfx950",
+    "sm_75", "sm_80", "sm_89", "sm_90", "sm_100", "sm_103", "sm_120", "sm_121", "gfx942",
+    "gfx950",
 )  # fmt: skip
 """The generations that are asked; the catalogue's card with the most memory stands for each."""
 _ENGINES = ("vllm", "sglang")

@@ -31,7 +31,6 @@ def _environment() -> Environment:
     )
     environment.filters["words"] = lambda text: str(text).replace("-", " ")
     environment.filters["sentence"] = lambda text: f"{str(text).rstrip('.')}."
-    environment.filters["minor"] = lambda text: str(text).removeprefix("0.").removesuffix(".0")
     environment.filters["holes"] = holes
     environment.filters["named"] = named
     return environment

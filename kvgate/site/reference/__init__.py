@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kvgate.site.book import Book
-from kvgate.site.reference.backends import backend_pages
+from kvgate.site.reference.backends import backend_pages, backend_tables
+from kvgate.site.reference.changes import changes_page
 from kvgate.site.reference.formats import formats_page
 from kvgate.site.reference.gpus import gpus_page
 from kvgate.site.reference.kernels import kernels_page
@@ -21,4 +22,6 @@ def reference_pages(book: Book, to_from: ToFrom) -> Iterator[Virtual]:
     yield gpus_page(book, to_from)
     yield kernels_page(to_from)
     yield formats_page()
-    yield from backend_pages(to_from)
+    made = backend_tables()
+    yield from backend_pages(made, to_from)
+    yield changes_page(made, to_from)

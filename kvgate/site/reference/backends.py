@@ -11,13 +11,17 @@ from kvgate.site.reference.columns import columns_of
 from kvgate.site.reference.matrix import TABLES, Cell, Choice, Matrix, changes, matrix
 from kvgate.site.virtual import WIDE, ToFrom, Virtual
 
-__all__ = ["backend_pages", "choices"]
+__all__ = ["backend_pages", "backend_tables", "choices"]
 
 
-def backend_pages(to_from: ToFrom) -> Iterator[Virtual]:
+def backend_tables() -> dict[str, list[Matrix]]:
+    """Every table of each vLLM release of the catalogue, oldest release first."""
+    return {str(v): [matrix(str(v), table) for table in TABLES] for v in releases("vllm")}
+
+
+def backend_pages(made: dict[str, list[Matrix]], to_from: ToFrom) -> Iterator[Virtual]:
     """A page for each vLLM release of the catalogue, and the index over them, newest first."""
-    versions = [str(version) for version in releases("vllm")]
-    made = {v: [matrix(v, table) for table in TABLES] for v in versions}
+    versions = list(made)
     moved = {
         after: [
             (new.table.title, list(changes(old, new)))

@@ -2,6 +2,7 @@
 // What the site does besides showing text. Plain JavaScript; every request goes to the site itself,
 // and all text is set as text, or as HTML that can't run.
 
+import { comparing } from "./comparing.js";
 import { finding } from "./finding.js";
 import { instant } from "./instant.js";
 import { suggesting } from "./lost.js";
@@ -33,6 +34,7 @@ const page = () => {
   if (document.querySelector("[data-kv-run]")) {
     each("article", async (place) => (await import("./claims.js")).changing(place));
   }
+  each("[data-kv-compare]", comparing);
   each("[data-kv-suggest]", (place) => suggesting(place).catch(() => null));
 };
 
