@@ -26,24 +26,25 @@ _WORDS = frozenset(
 # Whole keys that do so without such a word.
 _KEYS = frozenset(
     {
-        "attention_chunk_size", "attention_other_setting", "attention_pattern",
-        "attention_types", "attn_chunk_size", "attn_config", "attn_layer_idx",
+        "H_cycles", "L_cycles", "attention_chunk_size", "attention_other_setting",
+        "attention_pattern", "attention_types", "attn_chunk_size", "attn_config", "attn_layer_idx",
         "attn_layer_indices", "attn_layer_offset", "attn_layer_period", "attn_type_list",
         "block_configs", "block_types", "chunk_attention", "compress_rates", "compress_ratios",
         "cross_attention_freq", "cross_attention_layers", "d_conv", "d_state",
-        "full_attention_interval", "full_attention_layers", "full_attn_idxs",
-        "full_attn_layers", "global_attention_layers", "global_attn_every_n_layers",
-        "global_head_dim", "index_head_dim", "index_n_heads", "index_source_layer_ids",
-        "index_topk", "interleaved_attention", "kv_lora_rank", "kv_sharing_groups",
-        "kv_source_layer_ids", "kv_source_layers", "layer_group_size", "layer_pattern",
-        "layer_type", "layer_types", "layers_block_type", "linear_attention_layers",
-        "linear_attn_config", "linear_head_dim", "linear_key_head_dim", "linear_num_heads",
-        "linear_num_key_heads", "linear_num_value_heads", "linear_value_head_dim",
-        "local_attention_layers", "local_layer_ids", "multi_query_group_num",
-        "num_attention_groups", "num_global_key_value_heads", "num_key_value_heads_per_layer",
-        "num_kv_heads_per_layer", "num_kv_shared_layers", "per_layer_config",
-        "qk_nope_head_dim", "qk_rope_head_dim", "share_q_dim", "sparse_attention_config",
-        "sparse_attention_freq", "ssm_state_size", "state_size", "v_head_dim",
+        "full_attention_interval", "full_attention_layers", "full_attn_idxs", "full_attn_layers",
+        "global_attention_layers", "global_attn_every_n_layers", "global_head_dim",
+        "index_head_dim", "index_n_heads", "index_source_layer_ids", "index_topk",
+        "interleaved_attention", "kv_lora_rank", "kv_sharing_groups", "kv_source_layer_ids",
+        "kv_source_layers", "layer_group_size", "layer_pattern", "layer_type", "layer_types",
+        "layers_block_type", "linear_attention_layers", "linear_attn_config", "linear_head_dim",
+        "linear_key_head_dim", "linear_num_heads", "linear_num_key_heads", "linear_num_value_heads",
+        "linear_value_head_dim", "local_attention", "local_attention_layers", "local_layer_ids",
+        "loop_num", "multi_query_group_num", "n_recurrent_loops", "num_attention_groups",
+        "num_global_key_value_heads", "num_key_value_heads_per_layer", "num_kv_heads_per_layer",
+        "num_kv_shared_layers", "num_loops", "param_sink_number", "per_layer_config",
+        "qk_nope_head_dim", "qk_rope_head_dim", "sconv_kernel_size", "share_q_dim",
+        "sparse_attention_config", "sparse_attention_freq", "ssm_state_size", "state_size",
+        "total_ut_steps", "use_sconv", "v_head_dim", "window_sizes",
     }
 )  # fmt: skip
 # Keys with such a word that change speed, numerics or training, never what a layer keeps.
@@ -64,6 +65,8 @@ _HARMLESS = frozenset(
         "use_conv_bias", "use_conv_lora", "use_mamba_kernels", "use_mambapy",
     }
 )  # fmt: skip
+# How often layers run; once is how all run.
+_LOOPS = frozenset({"loop_num", "n_recurrent_loops", "num_loops", "total_ut_steps"})
 _FLAGS = ("use_sliding_window", "use_swa", "enable_sliding_window")
 
 
@@ -94,6 +97,8 @@ def _speaks(key: str, known: frozenset[str]) -> bool:
 def _inert(config: Config, key: str, value: Any) -> bool:
     """Null, off, zero, empty, a window that its own flag switches off or that no context fills."""
     if value is None or value is False or value in (0, -1, "", "none", "None"):
+        return True
+    if key in _LOOPS and value == 1:
         return True
     if isinstance(value, list | tuple | Mapping):
         return not value or (isinstance(value, list | tuple) and not any(value))

@@ -118,17 +118,24 @@ def hrm_text(config: Config) -> Layout:
     return [full * (high * low)] * stack + [full * high] * stack
 
 
+_RUNS = "each run of a layer keeps a cache of its own, and counts as a layer here"
+
 TYPES: Types = {
-    "ouro": Family(ouro),
+    "ouro": Family(ouro, notes=(_RUNS,)),
     "nanbeige": Family(
         nanbeige,
         notes=(
+            _RUNS,
             "the need counts a cache for each run, as its own code keeps; vLLM's transformers "
             "backend makes one cache a layer",
         ),
     ),
-    "iquestloopcoder": Family(loopcoder, defaults(8, 128)),
-    "iquest_loopcoder": Family(loopcoder, defaults(8, 128)),
-    "dory": Family(dory, defaults(4, 256, 1024)),
-    "hrm_text": Family(hrm_text, ignores=("num_key_value_heads",)),
+    "iquestloopcoder": Family(loopcoder, defaults(8, 128), notes=(_RUNS,)),
+    "iquest_loopcoder": Family(loopcoder, defaults(8, 128), notes=(_RUNS,)),
+    "dory": Family(
+        dory,
+        defaults(4, 256, 1024),
+        notes=(_RUNS, "vLLM runs it at tensor parallel size 1 only"),
+    ),
+    "hrm_text": Family(hrm_text, ignores=("num_key_value_heads",), notes=(_RUNS,)),
 }

@@ -184,3 +184,18 @@ def test_a_width_that_is_missing_leaves_the_weights_uncounted() -> None:
 
 def test_the_first_qwen_counts_its_two_ways_up_together() -> None:
     assert parse(_config("qwen"), id="x/y").parameters == pytest.approx(7.72e9, rel=0.002)
+
+
+@pytest.mark.parametrize(
+    "key", ["total_ut_steps", "num_loops", "loop_num", "n_recurrent_loops", "param_sink_number"]
+)
+def test_a_loop_in_a_family_that_has_none_is_refused(key: str) -> None:
+    config = {**_config("llama"), "sliding_window": None, key: 4}
+    with pytest.raises(InputError, match=f"{key}=4 is not acted on"):
+        parse(config, id="x/y")
+    assert parse({**config, key: None}, id="x/y").kinds() == {"full": 32}
+
+
+def test_a_layer_that_runs_once_is_a_layer() -> None:
+    config = {**_config("llama"), "sliding_window": None, "total_ut_steps": 1}
+    assert parse(config, id="x/y").kinds() == {"full": 32}
