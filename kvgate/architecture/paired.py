@@ -68,6 +68,14 @@ def mimo_v2(config: Config) -> Layout:
     return by_type(config, "layer_types", types[:layers], {_WORDS[0]: attend, _WORDS[1]: slide})
 
 
+def mimo_v2_flash(config: Config) -> Layout:
+    """MiMo-V2-Flash as transformers writes it: twice the KV heads where layers slide, unsaid."""
+    kv_heads = config.whole("num_key_value_heads", most=MOST_HEADS)
+    if kv_heads is not None:
+        config.fill("swa_num_key_value_heads", 2 * kv_heads)
+    return mimo_v2(config)
+
+
 def step(config: Config) -> Layout:
     """Step-3.5 and 3.7: ``layer_types``, and another head count in the sliding layers.
 
@@ -173,9 +181,13 @@ def _step_draft(config: Config, layout: Layout, index: int) -> Kept:
 TYPES: Types = {
     **{
         name: Family(
-            with_sinks(mimo_v2, by_flags), defaults(4, 192, v_head_dim=128), draft_layer=_mimo_draft
+            with_sinks(read, by_flags), defaults(4, 192, v_head_dim=128), draft_layer=_mimo_draft
         )
-        for name in ("mimo_v2", "mimo_v2_flash", "mimo_v2_omni")
+        for name, read in (
+            ("mimo_v2", mimo_v2),
+            ("mimo_v2_flash", mimo_v2_flash),
+            ("mimo_v2_omni", mimo_v2),
+        )
     },
     "step3p5": Family(step, defaults(8, 128), draft_layer=_step_draft),
     "step3p7": Family(step, defaults(8, 128), draft_layer=_step_draft),
