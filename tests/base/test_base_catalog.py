@@ -22,6 +22,31 @@ def test_a_gpu_is_found_by_any_of_its_names(name: str, sm: tuple[int, int]) -> N
     assert gpu(name).sm == sm
 
 
+@pytest.mark.parametrize(
+    ("name", "is_"),
+    [
+        ("NVIDIA A800-SXM4-80GB", "A800 80GB SXM"), ("NVIDIA H800", "H800 SXM"),
+        ("NVIDIA H20-3e", "H20 141GB"), ("NVIDIA RTX A6000", "RTX A6000"),
+        ("NVIDIA L20", "L20"), ("NVIDIA GeForce RTX 4090 D", "RTX 4090 D"),
+        ("NVIDIA GB200 NVL72", "GB200"), ("AMD Instinct MI300X OAM", "MI300X"),
+        ("A40-48GB", "A40"), ("MI300X 192GB", "MI300X"), ("L4-24GB", "L4"),
+    ],
+)  # fmt: skip
+def test_a_gpu_is_found_as_drivers_and_shops_write_it(name: str, is_: str) -> None:
+    assert gpu(name).name == is_
+
+
+def test_a_size_that_is_not_the_cards_is_no_name_of_it() -> None:
+    with pytest.raises(InputError, match="unknown GPU"):
+        gpu("A100-48GB")
+
+
+@pytest.mark.parametrize("name", ["8xH100", "H100:8", "H100 x 8"])
+def test_a_count_of_gpus_is_not_taken_for_a_name(name: str) -> None:
+    with pytest.raises(InputError, match=r"counts GPUs.*--tp"):
+        gpu(name)
+
+
 def test_an_ambiguous_gpu_name_asks_which() -> None:
     with pytest.raises(InputError, match=r"several.*V100 32GB, V100 16GB"):
         gpu("V100")

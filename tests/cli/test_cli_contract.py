@@ -213,3 +213,21 @@ def test_claims_fix_shows_a_diff_and_writes_only_when_told_to(tmp_path: Path) ->
     assert record.read_bytes() == wrong.encode()
     kvgate("claims", str(record), "--fix", "--write")
     assert record.read_bytes() == source.replace("\n", "\r\n").encode()
+
+
+def test_a_finding_in_a_pipe_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("COLUMNS", raising=False)
+    done = kvgate("check", "vllm serve Qwen/Qwen3-8B --max-model-len 131072", "--gpu", "H100")
+    (line,) = [one for one in done.stdout.splitlines() if "is above the 40,960" in one]
+    assert "derives from the model's config: it stops" in line
+
+
+def test_the_fix_of_a_manifest_is_an_argument_with_its_line(tmp_path: Path) -> None:
+    compose = tmp_path / "compose.yaml"
+    compose.write_text(
+        "services:\n  llm:\n    image: vllm/vllm-openai:v0.26.0\n"
+        "    command: --model Qwen/Qwen3-8B --max-model-len 131072\n",
+        encoding="utf-8",
+    )
+    done = kvgate("check", str(compose), "--gpu", "H100")
+    assert 'fix: arguments, line 4: "--max-model-len=40960"' in done.stdout

@@ -295,6 +295,37 @@ def test_a_chart_is_written_where_asked(capsys: pytest.CaptureFixture[str], tmp_
     assert target.read_text(encoding="utf-8").startswith("<svg")
 
 
+def test_a_chart_into_a_missing_folder_names_the_file_that_was_asked_for(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    target = tmp_path / "missing" / "out.svg"
+    run = Run(capsys, NEXT, "--gpu", "H100", "--tp", "4", "--plot", str(target))
+    assert run.code == 2
+    assert run.err.startswith(f"{target}:")
+    assert ".new" not in run.err
+
+
+@pytest.mark.parametrize(
+    ("version", "dtype", "near"), [("0.13.0", "nvfp4", "fp8"), ("0.20.2", "nvfp4_ds_mla", "nvfp4")]
+)
+def test_a_dtype_that_the_release_lacks_is_refused_with_the_nearest(
+    version: str, dtype: str, near: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run = Run(capsys, "Qwen/Qwen3-8B", "--engine", f"vllm=={version}", "--kv-cache-dtype", dtype)
+    assert run.code == 2
+    assert f"vllm {version} has no KV dtype {dtype!r}" in run.err
+    assert near in run.err
+
+
+def test_a_gpu_that_cuda_13_does_not_compile_for_is_said(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    volta = Run(capsys, "Qwen/Qwen3-8B", "--gpu", "V100 32GB", "--json").json["assumptions"]
+    turing = Run(capsys, "Qwen/Qwen3-8B", "--gpu", "T4", "--json").json["assumptions"]
+    assert any("CUDA 13" in text for text in volta)
+    assert not any("CUDA 13" in text for text in turing)
+
+
 def test_a_hub_id_is_downloaded_with_the_files_beside_its_config(
     capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -79,6 +79,8 @@ def test_gemma_3_has_its_factor_already() -> None:
         id="a/b",
     )  # fmt: skip
     assert _tokens(arch) == _tokens(arch, "sglang", "0.5.23") == 131072
+    # With transformers 4 SGLang saw the factor, and multiplied.
+    assert _tokens(arch, "sglang", "0.5.9") == 8 * 131072
 
 
 def test_a_model_without_attention_has_the_engines_2048() -> None:

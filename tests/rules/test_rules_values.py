@@ -88,6 +88,86 @@ def test_quantising_at_start_shrinks_the_weights() -> None:
     assert small.weights.bytes_per_rank < 0.6 * plain.weights.bytes_per_rank
 
 
+LMCACHE = """--kv-transfer-config '{"kv_connector": "LMCacheConnectorV1", "kv_role": "kv_both"}'"""
+NIXL = LMCACHE.replace("LMCacheConnectorV1", "NixlConnector")
+
+
+def test_a_connector_that_turns_the_manager_off_is_sized_without_it() -> None:
+    kept, off = (
+        planned(f"vllm serve openai/gpt-oss-20b {through}").sizing for through in (NIXL, LMCACHE)
+    )
+    assert kept is not None
+    assert off is not None
+    assert kept.tokens is not None
+    assert off.tokens is not None
+    assert off.tokens < kept.tokens / 1.5
+    made = planned(f"vllm serve openai/gpt-oss-20b {LMCACHE}")
+    assert any("without the hybrid KV cache manager" in text for text in made.assumed)
+
+
+def test_skipped_layers_keep_the_models_dtype_in_need_and_gates() -> None:
+    line = "vllm serve openai/gpt-oss-20b --kv-cache-dtype fp8"
+    all_fp8, some = planned(line), planned(f"{line} --kv-cache-dtype-skip-layers 1 3")
+    assert all_fp8.sizing is not None
+    assert some.sizing is not None
+    assert some.sizing.needs.bytes_per_token > all_fp8.sizing.needs.bytes_per_token
+    assert some.gates is not None
+    assert all_fp8.gates is not None
+    assert len(some.gates.groups) > len(all_fp8.gates.groups)
+
+
+@pytest.mark.parametrize(
+    ("flags", "smaller"),
+    [
+        ("--mamba-ssm-cache-dtype bfloat16", True),
+        ("--mamba-ssm-cache-dtype float32", False),
+    ],
+)
+def test_the_states_dtype_is_sized(flags: str, smaller: bool) -> None:
+    own = planned("vllm serve Qwen/Qwen3.5-27B").sizing
+    changed = planned(f"vllm serve Qwen/Qwen3.5-27B {flags}").sizing
+    assert own is not None
+    assert changed is not None
+    less = changed.needs.state_bytes_per_sequence < own.needs.state_bytes_per_sequence
+    assert less is smaller
+
+
+def test_prefill_context_parallelism_leaves_open_whether_it_fits() -> None:
+    made = planned("vllm serve deepseek-ai/DeepSeek-V3 -tp 8 --prefill-context-parallel-size 2")
+    assert made.sizing is not None
+    assert made.sizing.pool is None
+    assert "prefill context parallelism" in (made.lacks("size") or "")
+
+
+@pytest.mark.parametrize(
+    ("flags", "gib"), [("", 4.5), ("-ctk q8_0 -ctv q8_0", 2.39), ("-ctk q4_0 -ctv q4_0", 1.27)]
+)
+def test_llama_cpp_is_sized_by_its_cache_types(flags: str, gib: float) -> None:
+    made = planned(f"llama-server -hf Qwen/Qwen3-8B -c 32768 {flags}", engine="llama.cpp")
+    assert made.sizing is not None
+    assert round(made.sizing.sequence_bytes / GIB, 2) == gib
+
+
+def test_llama_cpp_with_two_types_says_that_it_has_no_one_figure() -> None:
+    made = planned("llama-server -hf Qwen/Qwen3-8B -c 32768 -ctk q8_0", engine="llama.cpp")
+    assert made.sizing is None
+    assert "f16 and q8_0" in (made.lacks("size") or "")
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/models/Qwen3-8B", "models/Qwen3-8B",
+        "/root/.cache/huggingface/hub/models--Qwen--Qwen3-8B/snapshots/b968826d",
+    ],
+)  # fmt: skip
+def test_a_folder_that_is_named_after_a_model_is_taken_for_it_and_says_so(path: str) -> None:
+    made = planned(f"vllm serve {path}")
+    assert made.arch is not None
+    assert made.arch.id == "Qwen/Qwen3-8B"
+    assert any("by its folder's name" in text for text in made.assumed)
+
+
 def test_offloaded_weights_leave_room() -> None:
     made = planned("vllm serve Qwen/Qwen3-8B --cpu-offload-gb 10")
     assert made.sizing is not None
