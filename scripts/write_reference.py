@@ -15,7 +15,7 @@ from typing import Any
 import click
 
 from kvgate.cli.commands import cli
-from kvgate.records.codes import codes
+from kvgate.records.codes import Code, codes
 
 __all__ = ["pages"]
 
@@ -26,7 +26,9 @@ _NOTE = "<!-- Written by scripts/write_reference.py; change the code, not this p
 def pages() -> Iterator[tuple[Path, str]]:
     """Every generated page: where it stands and what it says."""
     yield DOCS / "cli.md", _commands()
-    yield DOCS / "codes.md", _codes()
+    yield DOCS / "codes" / "index.md", _codes()
+    for code in codes().values():
+        yield DOCS / "codes" / f"{code.code.lower()}.md", _code(code)
     yield DOCS / "json.md", _json()
 
 
@@ -36,7 +38,7 @@ def _commands() -> str:
         _NOTE,
         "Exit status: 0 nothing found, 1 findings, 2 the input or the call was wrong. Errors go to "
         "standard error as `path:line:column: CODE message` with a hint; the page "
-        "[Codes](codes.md) explains each code.\n",
+        "[Codes](codes/index.md) explains each code.\n",
     ]
     context = click.Context(cli, info_name="kvgate", **cli.context_settings)
     for name in cli.list_commands(context):
@@ -47,16 +49,39 @@ def _commands() -> str:
     return "\n".join(parts)
 
 
+# What gives codes of each hundred.
+_FAMILIES = {
+    "KV0": "Input: any command",
+    "KV1": "The file of a record and its front matter: `kvgate lint`",
+    "KV2": "Links: `kvgate lint`",
+    "KV3": "Evidence and claims: `kvgate lint` and `kvgate claims`",
+    "KV4": "Deployments: `kvgate check`; records and releases: `kvgate stale`, `kvgate claims`",
+}
+
+
 def _codes() -> str:
     parts = [
         "# Codes\n",
         _NOTE,
-        "Each finding and each error carries a code that keeps its meaning.\n",
+        "Each finding and each error carries a code that keeps its meaning. `kvgate explain KV305` "
+        "prints what its page says.\n",
     ]
-    for code in codes().values():
-        parts += [f"## {code.code}\n", f"**{code.title[:1].upper()}{code.title[1:]}.**\n"]
-        parts += [f"{text}\n" for text in (code.why, code.do) if text]
+    for family, title in _FAMILIES.items():
+        parts.append(f"## {title}\n")
+        for code in codes().values():
+            if code.code.startswith(family):
+                name = code.code.lower()
+                parts.append(f"- [{code.code}]({name}.md){{ #{name} }} {code.title}")
+        parts.append("")
     return "\n".join(parts)
+
+
+def _code(code: Code) -> str:
+    title = f"{code.title[:1].upper()}{code.title[1:]}."
+    texts = [f"{text}\n" for text in (code.why, code.do) if text]
+    family = _FAMILIES[code.code[:3]]
+    back = f"[All codes](index.md#{code.code.lower()})\n"
+    return "\n".join([f"# {code.code}\n", _NOTE, f"**{title}** ({family}.)\n", *texts, back])
 
 
 def _json() -> str:
@@ -111,6 +136,7 @@ def main() -> int:
         if check:
             print(f"{path}:1:1: is not what the code says; run scripts/write_reference.py")
         else:
+            path.parent.mkdir(exist_ok=True)
             path.write_text(text, encoding="utf-8")
     return 1 if check and stale else 0
 

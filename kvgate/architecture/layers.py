@@ -20,7 +20,8 @@ __all__ = [
 class Indexer:
     """The key-only cache a sparse layer searches to choose which tokens it attends to.
 
-    ``head_dim`` elements a token, one head; ``topk`` tokens (or blocks) are chosen.
+    ``head_dim`` elements a token, one head; ``topk`` tokens (or blocks) are chosen. ``heads`` of
+    the query search it, 0 where the config does not say.
     """
 
     head_dim: int
@@ -34,6 +35,8 @@ class Attention:
 
     ``kind`` is ``full`` (every token), ``sliding`` (the last ``window`` tokens, the new one too),
     ``chunked`` (tokens of the own chunk of ``window`` tokens) or ``cross`` (the encoder's tokens).
+    A token keeps ``kv_heads`` keys of ``head_dim`` elements and values of ``v_head_dim``, for
+    ``query_heads`` that read them; heads are the whole model's, not one rank's.
     """
 
     kind: Literal["full", "sliding", "chunked", "cross"]
@@ -49,6 +52,9 @@ class Attention:
 @dataclass(frozen=True, slots=True)
 class MLA:
     """Multi-head latent attention: one latent of ``kv_lora_rank`` + ``qk_rope_head_dim`` a token.
+
+    Widths are elements. ``query_heads`` (the whole model's) read keys of ``qk_nope_head_dim`` +
+    ``qk_rope_head_dim`` and values of ``v_head_dim`` out of it.
 
     ``indexer`` is set for sparse MLA (DeepSeek V3.2, GLM-5); ``shares_indexer`` where such a layer
     uses the choice of an earlier layer and keeps no indexer keys of its own (GLM-5.2). ``window``
@@ -78,7 +84,8 @@ class MLA:
 class CompressedAttention:
     """DeepSeek V4 and V4.1: a raw window of latents, and one compressed entry per ``ratio`` tokens.
 
-    ``ratio`` 0 keeps the window only. ``head_dim`` is the latent's width, RoPE included.
+    ``ratio`` 0 keeps the window of ``window`` tokens only. ``head_dim`` is the latent's width in
+    elements, the ``qk_rope_head_dim`` of RoPE included; ``query_heads`` are the whole model's.
     """
 
     kind: ClassVar[str] = "compressed"
@@ -93,7 +100,11 @@ class CompressedAttention:
 
 @dataclass(frozen=True, slots=True)
 class GatedDeltaNet:
-    """Gated delta net (Qwen3-Next, Qwen3.5): a matrix state per value head, a convolution tail."""
+    """Gated delta net (Qwen3-Next, Qwen3.5): a matrix state per value head, a convolution tail.
+
+    ``value_heads`` states of ``key_head_dim`` x ``value_head_dim`` elements; the tail has the last
+    ``conv_kernel`` - 1 tokens of the channels of ``key_heads`` and value heads.
+    """
 
     kind: ClassVar[str] = "gdn"
     key_heads: int
@@ -107,6 +118,9 @@ class GatedDeltaNet:
 @dataclass(frozen=True, slots=True)
 class Mamba2:
     """Mamba-2: ``heads`` x ``head_dim`` x ``state_size``, a convolution over inner + 2 groups.
+
+    Sizes are elements. The convolution is ``conv_kernel`` tokens long, and runs over the heads'
+    channels and two of ``state_size`` for each of ``groups``.
 
     ``chunk`` is the number of tokens that its kernel works on at a time, None where the config does
     not say: engines align their blocks to it.
@@ -124,7 +138,8 @@ class Mamba2:
 
 @dataclass(frozen=True, slots=True)
 class Mamba1:
-    """Mamba-1: ``inner`` x ``state_size``, and a convolution over ``inner``."""
+    """Mamba-1: ``inner`` x ``state_size`` elements, a convolution of ``conv_kernel`` tokens over
+    ``inner`` channels."""
 
     kind: ClassVar[str] = "mamba1"
     inner: int
@@ -135,7 +150,8 @@ class Mamba1:
 
 @dataclass(frozen=True, slots=True)
 class KimiDelta:
-    """Kimi delta attention: ``heads`` x ``head_dim`` x ``head_dim``, and three convolutions."""
+    """Kimi delta attention: ``heads`` x ``head_dim`` x ``head_dim`` elements, and three
+    convolutions of ``conv_kernel`` tokens."""
 
     kind: ClassVar[str] = "kda"
     heads: int
@@ -166,7 +182,8 @@ class ShortConv:
 @dataclass(frozen=True, slots=True)
 class StreamConv:
     """Four short convolutions beside attention (Inkling): over keys, values, and what attention and
-    feed-forward part put out. Each keeps its channels of the last ``kernel`` - 1 tokens.
+    feed-forward part put out. Each keeps its channels of the last ``kernel`` - 1 tokens:
+    ``kv_heads`` x ``head_dim`` for keys and for values, ``hidden`` for the other two.
     """
 
     kind: ClassVar[str] = "stream_conv"
@@ -190,7 +207,7 @@ Layer = Attention | MLA | CompressedAttention | StateLayer | NoCache
 
 @dataclass(frozen=True, slots=True)
 class LayerGroup:
-    """Layers (0-based indices, ascending) that keep the same, and the config keys that say so.
+    """Layers that keep the same: ``indices`` (0-based, ascending), ``because`` of which keys.
 
     An index stands in two groups where a layer keeps two things (Falcon-H1: attention, Mamba), and
     several times in one where it keeps several equal caches (Ouro: one for each run).

@@ -14,6 +14,7 @@ __all__ = ["Architecture", "Draft", "Quantization"]
 class Quantization:
     """What the checkpoint says of its own quantisation.
 
+    ``weight_bits`` are the bits of a weight, None where the scheme says them.
     ``method`` is ``quant_method`` (fp8, modelopt, compressed-tensors, mxfp4 …); ``kv_cache`` the KV
     dtype it asks for (``fp8``, ``nvfp4`` …) with ``kv_cache_key``, the key that says so.
     ``algorithm`` is ModelOpt's ``quant_algo``; ``experts`` says how routed experts are stored where
@@ -46,7 +47,9 @@ class Architecture:
     ``groups`` covers each of the ``num_layers`` layers at least once, in order of first index.
     ``dtype`` is the checkpoint's (``bfloat16`` …), None where the config does not say.
     ``parameters`` is None where they cannot be counted from the config, drafts left out; ``parts``
-    says what they consist of, and ``not_counted`` what they leave out.
+    says what they consist of, and ``not_counted`` what they leave out. ``hidden_size`` (channels),
+    ``vocab_size`` (words), ``query_heads`` and ``max_position_embeddings`` (tokens) are the
+    config's, None where it does not say.
     """
 
     id: str

@@ -23,7 +23,8 @@ class Part:
     ``each`` parameters stand in each of ``layers`` (0-based; draft layers go on after the model's
     own), or once where ``layers`` is empty. ``bits`` is what one parameter takes in the checkpoint,
     its share of the scales included; None means the dtype the model runs in. ``linear`` parts are
-    the ones that an engine's own quantisation (``--quantization fp8``) would shrink.
+    the ones that an engine's own quantisation (``--quantization fp8``) would shrink. ``heads`` are
+    the KV heads of a part that is split by them, 0 for others.
     """
 
     role: str

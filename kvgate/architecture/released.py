@@ -13,6 +13,9 @@ __all__ = ["model"]
 def model(name: str) -> Architecture:
     """The architecture of a released model, from the catalogue.
 
+    Gives layers with widths in elements and heads of the whole model. Source: the config.json that
+    the catalogue entry names.
+
     ``name`` is the Hugging Face id; case does not matter, and the organisation may be left out
     where that is not ambiguous. Raises InputError for an id that is not in the catalogue, with the
     nearest ids; a re-quantised or fine-tuned repository is never taken for its base.

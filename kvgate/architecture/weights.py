@@ -41,6 +41,9 @@ def weights(
 ) -> Weights:
     """The weights of a model, one copy.
 
+    Gives bytes and parameters. Source: the safetensors index where it is given, else the parts that
+    the config makes up.
+
     ``checkpoint_bytes``, from a safetensors index, beats counting. Otherwise ``dtype`` is what
     unquantised weights are loaded in (the checkpoint's by default, bfloat16 where it does not say),
     ``quantization`` an engine's own quantisation of a 16-bit checkpoint, and ``draft`` counts MTP

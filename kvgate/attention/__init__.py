@@ -48,6 +48,9 @@ def backends(
 ) -> Report:
     """Which backends take each layer group of a model, and which one the engine picks.
 
+    Gives a report with one entry for each group of layers that is asked alike. Source: the
+    release's own classes or files, as the catalogue entry of that release names them.
+
     ``gpu`` is a name of the catalogue or a `Gpu`; ``engine`` is ``vllm==0.33.0``; ``force`` what
     ``--attention-backend`` says, or a mapping from layer kind (``sliding_window``, …) to backend;
     ``tp``, ``dcp`` and ``pcp`` are the sizes of the parallel groups. ``text_only`` is a deployment
@@ -97,6 +100,8 @@ def _needs_vllm(found: Release) -> None:
 
 def head_sizes(backend: str, *, engine: str, gpu: str | Gpu | None = None) -> frozenset[int]:
     """The head sizes a backend takes, among those models have (16 to 1024).
+
+    Gives widths in elements. Source: the release's own classes.
 
     Without ``gpu``: the sizes it takes on some device that it takes at all. Raises InputError for
     a backend or version that is unknown.
@@ -169,6 +174,8 @@ def matrix(
     **query: Any,
 ) -> dict[str, str | None]:
     """The automatic choice on each compute capability: ``{"9.0": "FLASH_ATTN", …}``; None for none.
+
+    Gives a backend's name for each capability, as text. Source: the release's own classes.
 
     A choice that the selector takes and start-up refuses ends in ``!``. ``kind`` is ``dense``,
     ``mla`` (DeepSeek V3's widths) or ``sparse`` (V3.2's, with its 2048 chosen tokens).

@@ -22,7 +22,8 @@ class Failure:
     """A backend that is chosen and then fails: at which stage, with which text.
 
     ``stage`` is ``layer`` (while the model is built), ``kv-cache`` (once memory is measured) or
-    ``request`` (at the first one). ``certain`` is False for what is reported, not read in the code.
+    ``request`` (at the first one). ``layers`` are the 0-based indices of those it fails for.
+    ``certain`` is False for what is reported, not read in the code.
     """
 
     backend: str
@@ -35,12 +36,13 @@ class Failure:
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """Layers that get the same answer.
+    """Layers that get the same answer: ``layers`` are their 0-based indices.
 
     ``selected`` is the backend, None where ``error`` says why there is none. ``head_size`` is None
     for state layers, which no gate asks. ``kv_cache_dtype`` is what the layers store once the
-    backend is chosen, ``flash_attention`` FLASH_ATTN's version, ``block_size`` what the
-    layers run with: the user's, or what the backend or the platform makes of it.
+    backend is chosen, ``flash_attention`` FLASH_ATTN's version, ``block_size`` the tokens
+    of a block that the layers run with: the user's, or what the backend or the platform makes of
+    it.
     """
 
     layers: tuple[int, ...]

@@ -54,6 +54,8 @@ class Release:
 def releases(engine: str) -> tuple[Version, ...]:
     """The versions of one engine that the catalogue holds, oldest first; none for some engines.
 
+    Gives versions. Source: one file of the catalogue for each release that was read.
+
     Raises InputError for an unknown engine.
     """
     if engine not in ENGINES:

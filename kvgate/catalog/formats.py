@@ -143,7 +143,10 @@ def kv_formats() -> tuple[KvFormat, ...]:
 
 @cache
 def kv_format(name: str) -> KvFormat:
-    """The format of that name or alias. Raises InputError with the nearest names otherwise."""
+    """The format of that name or alias. Raises InputError with the nearest names otherwise.
+
+    Gives its parts in bytes of one token in one layer. Source: the writers it names.
+    """
     found = _index().get(name.strip().casefold())
     if found is None:
         raise InputError(f"unknown KV format {name!r}", hint=nearest(name, _index()))
@@ -152,6 +155,9 @@ def kv_format(name: str) -> KvFormat:
 
 def formats_of(record_bytes: int) -> tuple[KvFormat, ...]:
     """The record formats of exactly that many bytes a token: often several.
+
+    Gives formats in the catalogue's order; sizes are bytes of one token in one layer. Source: the
+    writers named in each format. Raises nothing: no format may have so many bytes.
 
     >>> [f.name for f in formats_of(528)]
     ['v41_fp8_footer', 'v41_fp8_inline', 'glm53_nope_fp8']

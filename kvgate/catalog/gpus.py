@@ -62,6 +62,9 @@ def gpus() -> tuple[Gpu, ...]:
 def gpu(name: str) -> Gpu:
     """The GPU of that name or alias; case, spaces, dashes and vendor words don't matter.
 
+    Gives memory in MiB as the driver reports it, bandwidth in 1e9 bytes a second and the exact
+    compute capability. Source: what its entry names.
+
     Raises InputError when nothing fits (with the nearest names) or when several do (naming them).
 
     >>> gpu("NVIDIA H100 80GB HBM3").sm

@@ -50,7 +50,10 @@ def kernels() -> tuple[Kernel, ...]:
 
 
 def kernel(name: str) -> Kernel:
-    """The kernel family of that id. Raises InputError for an unknown one, with the nearest."""
+    """The kernel family of that id. Raises InputError for an unknown one, with the nearest.
+
+    Gives the capabilities it has code for. Source: the library and commit that it names.
+    """
     for entry in kernels():
         if entry.id == name.casefold():
             return entry
@@ -61,6 +64,8 @@ def kernel(name: str) -> Kernel:
 
 def kernels_on(where: str, *, paged: bool = True) -> tuple[str, ...]:
     """Ids of the families with code for this GPU; by default only those that read a paged cache.
+
+    Gives names, in the catalogue's order. Source: the libraries and commits that they name.
 
     Raises InputError for an unknown GPU.
 

@@ -18,3 +18,4 @@ def command(code: str) -> None:
     for text in (found.why, found.do):
         if text:
             click.echo(f"\n{text}")
+    click.echo(f"\nmore: {found.page}")

@@ -9,6 +9,7 @@ from typing import Any, Literal
 
 from kvgate import __version__
 from kvgate.errors import Diagnostic
+from kvgate.records.address import SITE
 
 __all__ = ["FORMATS", "Format", "as_github", "as_json", "as_sarif", "as_text", "render"]
 
@@ -82,7 +83,7 @@ def as_sarif(findings: Iterable[Diagnostic]) -> str:
     driver = {
         "name": "kvgate",
         "semanticVersion": __version__,
-        "rules": [{"id": code} for code in sorted({f.code for f in found})],
+        "rules": [_rule(code) for code in sorted({f.code for f in found})],
     }
     log = {
         "$schema": "https://json.schemastore.org/sarif-2.1.0.json",
@@ -90,6 +91,17 @@ def as_sarif(findings: Iterable[Diagnostic]) -> str:
         "runs": [{"tool": {"driver": driver}, "results": results}],
     }
     return json.dumps(log, ensure_ascii=False, indent=2)
+
+
+def _rule(name: str) -> dict[str, Any]:
+    """A rule of SARIF: a code with its title and its page; a record's id stands for itself."""
+    from kvgate.records.codes import codes
+
+    code = codes().get(name)
+    if code is None:
+        return {"id": name, "helpUri": f"{SITE}gotchas/{name}/"}
+    text = f"{code.title[:1].upper()}{code.title[1:]}."
+    return {"id": name, "shortDescription": {"text": text}, "helpUri": code.page}
 
 
 def _data(text: str) -> str:

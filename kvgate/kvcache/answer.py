@@ -30,9 +30,10 @@ class Range:
 class PoolAnswer:
     """One engine's pool on one rank.
 
-    ``memory`` is the KV memory per rank in bytes. ``tokens`` and ``max_concurrency`` are what the
-    engine prints; None where it prints no such thing. ``longest`` is the longest sequence it
-    admits, ``fits`` whether it admits one of the asked length, ``refusal`` its message where it
+    ``memory`` is the KV memory per rank in bytes, ``block_size`` the tokens of one block and
+    ``blocks`` their number; None where an engine has none. ``tokens`` and ``max_concurrency`` are
+    what the engine prints; None where it prints no such thing. ``longest`` is the longest sequence
+    it admits, ``fits`` whether it admits one of the asked length, ``refusal`` its message where it
     does not. ``extra`` holds figures that only this engine has (slots, split pools), ``lines`` the
     explanation.
     """

@@ -29,8 +29,9 @@ class GroupNeed:
     """What the layers of one group need, whole model, one copy of everything.
 
     ``growing`` bytes a token; ``window_bytes`` a sequence once ``window`` tokens are reached;
-    ``state_bytes`` a sequence. ``rank_*`` are one rank's (all of the group's layers, as if it held
-    them all), ``copies`` how many times the tensor-parallel group holds the same bytes. ``formula``
+    ``state_bytes`` a sequence. ``rank_growing``, ``rank_window_bytes`` and ``rank_state_bytes`` are
+    one rank's (all of the group's layers, as if it held them all), whose 0-based ``indices`` are in
+    the model, ``copies`` how many times the tensor-parallel group holds the same bytes. ``formula``
     has the numbers in place, ``because`` the config keys that decided the group.
     """
 
@@ -56,7 +57,8 @@ class GroupNeed:
 
 @dataclass(frozen=True, slots=True)
 class Stage:
-    """What a rank of one stage needs: bytes a token, (window, bytes a token), state bytes."""
+    """What a rank of one stage needs: ``growing`` bytes a token, ``windows`` as (tokens, bytes a
+    token), ``state`` bytes a sequence."""
 
     growing: float
     windows: tuple[tuple[int, int], ...]
@@ -72,7 +74,11 @@ class Stage:
 
 @dataclass(frozen=True, slots=True)
 class Needs:
-    """What a model needs, by group, whole and per rank. Bytes; ``stages`` are one rank's each."""
+    """What a model needs, by group, whole and per rank. Bytes; ``stages`` are one rank's each.
+
+    ``tp``, ``pp`` and ``dcp`` are the ranks that share layers, that hold layers in turn, and that
+    share one sequence's cache.
+    """
 
     choice: KvChoice
     tp: int

@@ -147,6 +147,9 @@ def size(
 ) -> Sizing:
     """Size a model's KV cache, and an engine's pool where a GPU or KV memory is given.
 
+    Gives bytes, tokens and requests. Source: the architecture's own config for what the model
+    needs, and the rules of the release that was named for what it reserves.
+
     ``model`` is a catalogue id or a parsed architecture; ``engine`` such as ``vllm==0.33.0``
     (newest vLLM when not given); the parallel sizes, dtypes and limits are the engine's own flags.
     ``kv_cache_memory`` is bytes per GPU (one figure, or one per pipeline stage, the smallest

@@ -12,7 +12,7 @@ __all__ = ["Weights", "weights_of"]
 
 @dataclass(frozen=True, slots=True)
 class Weights:
-    """Bytes of weights per rank, None where nobody knows, and how they were found."""
+    """Bytes of weights: ``bytes_per_rank`` (None where nobody knows), and how they were found."""
 
     bytes_per_rank: int | None
     basis: str

@@ -13,6 +13,7 @@ from importlib import import_module
 from importlib.resources import files
 
 from kvgate.errors import InputError, nearest
+from kvgate.records.address import SITE
 
 __all__ = ["Code", "code", "codes"]
 
@@ -28,6 +29,11 @@ class Code:
     title: str
     why: str
     do: str
+
+    @property
+    def page(self) -> str:
+        """The address of its page."""
+        return f"{SITE}reference/codes/{self.code.lower()}/"
 
 
 @cache

@@ -7,11 +7,12 @@ from typing import Any
 from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
 from pydantic_core import core_schema
 
+from kvgate.records.address import SITE
 from kvgate.records.schema import FrontMatter
 
 __all__ = ["ADDRESS", "record_schema"]
 
-ADDRESS = "https://kvgate.github.io/kvgate/schema/record.schema.json"
+ADDRESS = f"{SITE}schema/record.schema.json"
 """Where the schema is published; a record names it for the editor of whoever writes it."""
 
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from dataclasses import fields
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args, get_type_hints
 
 import jsonschema
 import pytest
@@ -121,7 +122,26 @@ def test_every_command_that_prints_json_is_in_it() -> None:
 
 
 # Keys of layers and pools that no released model or engine of the cases above shows.
-RARE = {"shares_indexer", "state_dtype", "chunk", "heads", "inner", "width", "kernel", "version"}
+RARE = {"shares_indexer", "state_dtype", "chunk", "heads", "inner", "width", "kernel", "version",
+        "row", "hidden"}  # fmt: skip
+
+
+def test_every_field_of_every_kind_of_layer_is_in_it() -> None:
+    from kvgate.architecture import layers
+
+    known = SCHEMA["$defs"]["layer"]["properties"]
+    kinds = [k for k in get_args(layers.Layer) if k is not layers.LayerGroup]
+    assert kinds
+    lost = {f.name for kind in kinds for f in fields(kind)} - set(known)
+    assert not lost
+    told = known["kind"]["description"]
+    for kind in kinds:
+        names = (
+            get_args(get_type_hints(kind)["kind"])
+            if "kind" in {f.name for f in fields(kind)}
+            else (kind.kind,)
+        )
+        assert all(f"`{name}`" in told for name in names), names
 
 
 @pytest.mark.parametrize("name", [n for n in CASES if n != "show"])

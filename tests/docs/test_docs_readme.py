@@ -48,7 +48,8 @@ def test_the_comparison_names_the_command_that_makes_it() -> None:
 def test_every_page_is_in_the_navigation_and_every_command_has_a_how_to_or_is_plain() -> None:
     nav = (ROOT / "mkdocs.yml").read_text(encoding="utf-8").partition("\nnav:")[2]
     for page in (ROOT / "docs").rglob("*.md"):
-        assert page.relative_to(ROOT / "docs").as_posix() in nav, page
+        if page.parent.name != "codes" or page.name == "index.md":
+            assert page.relative_to(ROOT / "docs").as_posix() in nav, page
     told = "".join(
         fence.text for path in (ROOT / "docs").rglob("*.md") for fence in fences(Path(path))
     )

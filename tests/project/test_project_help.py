@@ -68,3 +68,28 @@ def test_help_of_every_command_comes_without_an_error() -> None:
         done = subprocess.run([kvgate, name, "--help"], capture_output=True, text=True, check=False)
         assert done.returncode == 0, done.stderr
         assert not done.stderr
+
+
+def test_every_code_has_a_page_and_no_page_is_of_a_code_that_went() -> None:
+    from kvgate.records.codes import codes
+
+    folder = ROOT / "docs" / "reference" / "codes"
+    pages = {path.name for path in folder.iterdir()} - {"index.md"}
+    assert pages == {f"{name.lower()}.md" for name in codes()}
+
+
+def test_a_code_leads_to_its_page_from_explain_and_from_sarif() -> None:
+    import json
+
+    from click.testing import CliRunner
+
+    from kvgate.cli.findings import as_sarif
+    from kvgate.errors import Diagnostic, Place
+    from kvgate.records.address import SITE
+
+    assert f"site_url: {SITE}\n" in (ROOT / "mkdocs.yml").read_text(encoding="utf-8")
+    page = f"{SITE}reference/codes/kv305/"
+    assert page in CliRunner().invoke(cli, ["explain", "kv305"], prog_name="kvgate").output
+    found = [Diagnostic("KV305", Place("a.md"), "x"), Diagnostic("a-record", Place("b.md"), "y")]
+    rules = json.loads(as_sarif(found))["runs"][0]["tool"]["driver"]["rules"]
+    assert [r["helpUri"] for r in rules] == [page, f"{SITE}gotchas/a-record/"]

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import ast
+import dataclasses
 import inspect
+import re
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args, get_type_hints
 
 import pytest
 
@@ -89,6 +91,66 @@ def test_a_public_function_refuses_what_it_does_not_know_and_says_so(name: str) 
         function(*positional, **named)
     assert error.value.hint
     assert "InputError" in (inspect.getdoc(function) or "")
+
+
+@pytest.mark.parametrize("name", [n for n in kvgate.__all__ if callable(getattr(kvgate, n))])
+def test_a_public_function_says_what_it_gives_when_it_refuses_and_by_what_source(name: str) -> None:
+    text = inspect.getdoc(getattr(kvgate, name)) or ""
+    assert "Gives " in text
+    assert "Raises " in text
+    assert "Source: " in text
+    gives = text.partition("Gives ")[2].partition("Source: ")[0]
+    units = (
+        "bytes",
+        "tokens",
+        "MiB",
+        "elements",
+        "capabilit",
+        "names",
+        "name",
+        "versions",
+        "entry",
+    )
+    assert any(unit in gives for unit in units), gives
+
+
+def given(kind: Any, seen: dict[type, None]) -> None:
+    """Every data class that a public function's answer holds, at any depth."""
+    for part in get_args(kind):
+        given(part, seen)
+    if dataclasses.is_dataclass(kind) and isinstance(kind, type) and kind not in seen:
+        seen[kind] = None
+        for hint in get_type_hints(kind).values():
+            given(hint, seen)
+
+
+def answers() -> list[type]:
+    from kvgate.architecture.model import Architecture
+    from kvgate.architecture.weights import Weights
+    from kvgate.attention.report import Report
+    from kvgate.catalog.formats import KvFormat
+    from kvgate.catalog.gpus import Gpu
+    from kvgate.catalog.kernels import Kernel
+    from kvgate.kvcache.size import Sizing
+
+    seen: dict[type, None] = {}
+    for kind in (Architecture, Weights, Report, KvFormat, Gpu, Kernel, Sizing):
+        given(kind, seen)
+    return list(seen)
+
+
+@pytest.mark.parametrize("kind", answers(), ids=lambda k: f"{k.__module__}.{k.__name__}")
+def test_each_number_of_an_answer_is_named_where_its_unit_is_said(kind: type) -> None:
+    text = inspect.getdoc(kind) or ""
+    hints = get_type_hints(kind)
+    silent = [
+        field.name
+        for field in dataclasses.fields(kind)
+        if re.search(r"\b(?:int|float)\b", str(hints[field.name]))
+        and "Literal" not in str(hints[field.name])
+        and f"``{field.name}``" not in text
+    ]
+    assert not silent, f"the docstring says nothing of {', '.join(silent)}"
 
 
 def test_every_module_says_what_it_is() -> None:
