@@ -20,12 +20,14 @@ def main() -> None:
     os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
     from kvgate.cli.commands import cli
     from kvgate.cli.failure import explain
+    from kvgate.cli.visible import Visible
     from kvgate.errors import InputError
 
-    for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, TextIOWrapper):
-            # An old code page shows \u2026 for a letter that it doesn't have; it's no error.
-            stream.reconfigure(errors="backslashreplace")
+    # An old code page shows \u2026 for a letter that it doesn't have; it's no error.
+    if type(sys.stdout) is TextIOWrapper:
+        sys.stdout = Visible(sys.stdout)
+    if type(sys.stderr) is TextIOWrapper:
+        sys.stderr = Visible(sys.stderr)
     try:
         try:
             code = cli.main(prog_name="kvgate", standalone_mode=False)
