@@ -23,6 +23,8 @@ _NUMBERS = (
     "qk_rope_head_dim", "qk_nope_head_dim", "v_head_dim", "index_topk", "flash_attn_version",
 )  # fmt: skip
 _TEXTS = ("v", "engine", "sm", "gpu", "kv", "dtype", "attn_type", "forced", "trtllm", "aiter")
+# These count something that is there: zero is none of their values.
+_COUNTS = frozenset({"head_size", "block_size", "num_heads", "num_kv_heads", "head_size_v"})
 _ANSWERS = (
     "valid", "auto", "invalid", "forced_ok_extra", "fa", "selected", "error", "error_text",
     "impl_init", "then_fails", "warning", "note",
@@ -45,13 +47,22 @@ def answer(row: Mapping[str, Any]) -> dict[str, Any]:
     A row with ``forced`` (a backend, or ``AUTO``) gets ``selected`` (the class) and ``impl_init``
     (what its constructor says) or ``error`` instead. Fields that were left out have the engine's
     defaults: bfloat16, decoder, no flag set, no block size, 32 query heads, one KV head per four.
-    MLA rows stand for the model family of their head size. Raises InputError for fields, values,
-    backends, devices or versions that are unknown, naming all of them.
+    MLA rows stand for the model family of their head size. A row whose ``engine`` is SGLang has
+    that engine's fields instead: see `kvgate.attention.sglang.rows.answer_named`. Raises
+    InputError for fields, values, backends, devices or versions that are unknown, naming all of them.
     """
+    if str(row.get("engine") or "").strip().casefold().startswith("sglang"):
+        from kvgate.attention.sglang.rows import answer_named
+
+        return answer_named(row)
     unknown = [name for name in row if name not in FIELDS and name not in _ANSWERS]
     if unknown:
         hints = "; ".join(f"{name}: {nearest(name, FIELDS)}" for name in unknown)
         raise InputError(f"unknown field {', '.join(map(repr, unknown))}", hint=hints)
+    texts = [name for name in _TEXTS if not isinstance(row.get(name) or "", str)]
+    if texts:
+        said = "; ".join(f"{name} is text, not {row[name]!r}" for name in texts)
+        raise InputError(said, hint='write it in quotes: "v": "0.33.0", "sm": "9.0"')
     from kvgate.attention.vllm.release import device
 
     engine = row.get("engine") or (f"vllm=={row['v']}" if row.get("v") else "vllm")
@@ -152,6 +163,10 @@ def query_of(row: Mapping[str, Any]) -> Query:
             isinstance(value, bool) or not isinstance(value, int) or value < 0
         ):
             wrong.append(f"{name} is a whole number, not {value!r}")
+        elif value == 0 and name in _COUNTS:
+            wrong.append(f"{name} is at least 1")
+    if row.get("flash_attn_version") not in (None, 2, 3, 4):
+        wrong.append(f"flash_attn_version is 2, 3 or 4, not {row['flash_attn_version']!r}")
     if row.get("head_size") is None:
         wrong.append("head_size is missing")
     for name, known in _WORDS:
@@ -204,7 +219,9 @@ def query_of(row: Mapping[str, Any]) -> Query:
 
 def _group(row: Mapping[str, Any], name: str) -> int:
     """``true`` is a group of two; a number is its size."""
-    value = row.get(name, False)
+    value = row.get(name) or False
+    if value is False and row.get(name) == 0 and not isinstance(row.get(name), bool):
+        raise InputError(f"{name} is true, false or a size, not 0")
     if isinstance(value, bool):
         return 2 if value else 1
     if isinstance(value, int) and value >= 1:

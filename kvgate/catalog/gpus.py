@@ -15,6 +15,8 @@ from kvgate.units import MiB
 __all__ = ["Gpu", "gpu", "gpus"]
 
 _SIZED = re.compile(r"(.+?)[\s_-]*(\d{1,3})\s?GB", re.IGNORECASE)
+# sm_120, SM90, 9.0
+_CAPABILITY = re.compile(r"sm[ _]?(\d{1,2})\.?(\d)[af]?|(\d{1,2})\.(\d)")
 _COUNTED = re.compile(r"^\d{1,3}\s?[x*×]|[x*×:]\s?\d{1,3}$", re.IGNORECASE)
 # A driver reports a little less (or more) than the size that the card is sold by.
 _SOLD = 0.1
@@ -85,6 +87,13 @@ def gpu(name: str) -> Gpu:
     if _COUNTED.search(name.strip()):
         raise InputError(
             f"{name!r} counts GPUs", hint="name one of them; how many there are is --tp, --pp …"
+        )
+    if said := _CAPABILITY.fullmatch(name.strip().casefold()):
+        of = f"{said[1] or said[3]}.{said[2] or said[4]}"
+        cards = [g.name for g in gpus() if g.capability == of]
+        raise InputError(
+            f"{name!r} is a compute capability, not a GPU",
+            hint=f"name one that has it: {', '.join(cards[:6])}" if cards else "",
         )
     raise InputError(f"unknown GPU {name!r}", hint=nearest(name, [g.name for g in gpus()]))
 

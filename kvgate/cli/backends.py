@@ -6,11 +6,14 @@ import json
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from kvgate.errors import InputError, Place
+
+if TYPE_CHECKING:
+    from kvgate.architecture.model import Architecture
 
 __all__ = ["answers", "command"]
 
@@ -74,6 +77,7 @@ def command(
     card = gpu_option(gpu)
     assert card is not None
 
+    _check(source.architecture, engine, settings)
     options = {"gpu": card, "force": attention_backend, **settings}
     report = backends(source.architecture, engine=engine, **options)
     changes = compare(source.architecture, engine=engine, other=diff, **options) if diff else None
@@ -91,6 +95,32 @@ def command(
         show(backends_text.difference(title, str(diff), changes))
     else:
         show(backends_text.report(title, report))
+
+
+def _check(architecture: Architecture, engine: str, settings: dict[str, Any]) -> None:
+    """What no selector is asked about, since the command line or the model stops it before."""
+    tp, dcp, heads = settings["tp"], settings["dcp"], architecture.query_heads
+    if tp % dcp:
+        raise InputError(
+            f"--decode-context-parallel-size {dcp} does not divide --tensor-parallel-size {tp}",
+            hint="it reuses those ranks; choose a divisor",
+        )
+    if heads and heads % tp:
+        raise InputError(
+            f"--tensor-parallel-size {tp} does not divide the {heads} attention heads of "
+            f"{architecture.id}",
+            hint=f"use a divisor of {heads}",
+        )
+    from kvgate.catalog.engines import release
+    from kvgate.catalog.flags import flags
+
+    found, size = release(engine), settings["block_size"]
+    flag = flags(found).dest("block_size") if found.engine == "vllm" and size else None
+    choices = [str(choice) for choice in flag.choices] if flag else []
+    if choices and str(size) not in choices:
+        raise InputError(
+            f"vllm {found.read} has no --block-size {size}", hint=f"known: {', '.join(choices)}"
+        )
 
 
 def answers(path: str) -> Iterator[str]:

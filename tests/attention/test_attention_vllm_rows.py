@@ -50,7 +50,8 @@ def test_a_version_between_two_is_answered_by_the_older_and_says_so() -> None:
         ({"sm": "9.0", "head_size": 128, "forced": "FLASHINFR"}, "did you mean 'FLASHINFER'"),
         ({"sm": "9.0", "head_size": 128, "forced": "NO_ATTENTION"}, "unknown"),
         ({"v": "0.9.0", "sm": "9.0", "head_size": 128}, "older than the oldest release"),
-        ({"engine": "sglang", "sm": "9.0", "head_size": 128}, "not for sglang"),
+        ({"engine": "sglang", "sm": "9.0", "head_size": 128}, "the row says no model"),
+        ({"engine": "llama.cpp", "sm": "9.0", "head_size": 128}, "not for llama.cpp"),
         ({"v": "0.13.0", "gpu": "MI300X", "head_size": 128}, "does on ROCm is unknown"),
     ],
 )

@@ -10,7 +10,7 @@ from kvgate.attention.sglang.outcome import Outcome
 from kvgate.attention.sglang.pipeline import Query, resolve
 from kvgate.attention.sglang.release import Rules, rules
 from kvgate.catalog.gpus import Gpu, gpu
-from kvgate.errors import InputError
+from kvgate.errors import InputError, nearest
 
 __all__ = ["report"]
 
@@ -44,6 +44,8 @@ def report(
     named = {_COMMON.get(name, name): value for name, value in flags.items() if value is not None}
     asked = Query(model_facts(architecture), device.sm, engine, named, device.memory_mib)
     outcome = resolve(asked)
+    if outcome.stage == "argparse":
+        raise _unknown_value(said, named)
     others = _others(said, asked)
     return Report(
         engine=f"sglang=={said.read}",
@@ -56,6 +58,17 @@ def report(
         then_fails=_late(outcome, said, architecture),
         notes=_notes(said, asked, outcome),
     )
+
+
+def _unknown_value(said: Rules, named: dict[str, object]) -> InputError:
+    """The first value that the release's parser doesn't take, and the nearest it does."""
+    for name, value in named.items():
+        option = said.option(name)
+        choices = option.get("choices")
+        if choices and value not in choices:
+            told = f"sglang {said.read} has no {option['flags'][0]} {value!r}"
+            return InputError(told, hint=nearest(str(value), map(str, choices)))
+    raise AssertionError("the parser refused a value that no list of choices lacks")
 
 
 def _group(

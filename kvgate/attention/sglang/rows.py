@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from kvgate.attention.sglang.model import Model
+from kvgate.attention.sglang.model import Model, model_facts
 from kvgate.attention.sglang.outcome import Outcome
 from kvgate.attention.sglang.pipeline import Query, resolve
+from kvgate.catalog.gpus import gpu
 from kvgate.errors import InputError, nearest
 from kvgate.units import whole_number
 
-__all__ = ["FIELDS", "RESULTS", "answer", "flags_of"]
+__all__ = ["FIELDS", "RESULTS", "answer", "answer_named", "flags_of"]
 
 _FLAGS = {
     "kv_in": "kv_cache_dtype",
@@ -28,7 +29,7 @@ _SETTINGS = (
 )  # fmt: skip
 RESULTS = (
     "prefill", "decode", "page", "kv", "kv_torch", "graph", "dsa_p", "dsa_d",
-    *(name for name, _ in _SETTINGS), "warn", "error", "stage", "unknown",
+    *(name for name, _ in _SETTINGS), "warn", "error", "stage", "then_fails", "unknown",
 )  # fmt: skip
 
 
@@ -46,9 +47,43 @@ def answer(row: Mapping[str, Any], model: Model, sm: str, engine: str = "sglang"
     major, minor = map(whole_number, sm.partition(".")[::2])
     if major is None or minor is None:
         raise InputError(f"{sm!r} is no compute capability", hint='write "9.0"')
+    memory = row.get("gpu_mib")
+    if memory is not None and (isinstance(memory, bool) or not isinstance(memory, int)):
+        raise InputError(f"gpu_mib is a whole number, not {memory!r}")
     flags = flags_of(row)
-    query = Query(model, (major, minor), engine, flags, row.get("gpu_mib"))
+    query = Query(model, (major, minor), engine, flags, memory)
     return _told(resolve(query), str(flags["kv_cache_dtype"]))
+
+
+def answer_named(row: Mapping[str, Any]) -> dict[str, Any]:
+    """A row with its answer: ``engine``, ``model`` (of the catalogue), ``sm`` or ``gpu``, options.
+
+    Unlike `answer` it names its model and its GPU; ``then_fails`` is told too. Raises InputError
+    for what it names wrongly or not at all.
+    """
+    from kvgate.architecture.released import model as released
+
+    for name in ("engine", "model", "sm", "gpu"):
+        if not isinstance(row.get(name) or "", str):
+            raise InputError(f"{name} is text, not {row[name]!r}")
+    if not row.get("model"):
+        raise InputError("the row says no model", hint='write "model": "Qwen/Qwen3-8B"')
+    asked = {n: v for n, v in row.items() if n not in ("engine", "model", "gpu", *RESULTS)}
+    sm = str(row.get("sm") or "")
+    if row.get("gpu"):
+        card = gpu(str(row["gpu"]))
+        if card.sm is None:
+            raise InputError(f"how SGLang resolves its backends on {card.name} is not known")
+        if sm and sm != card.capability:
+            raise InputError(f"{card.name} has compute capability {card.capability}, not {sm}")
+        sm = card.capability
+        asked.setdefault("gpu_mib", card.memory_mib)
+    elif not sm:
+        raise InputError("the row says no device", hint='write "sm": "9.0" or "gpu": "H100"')
+    asked.pop("sm", None)
+    engine = str(row["engine"])
+    given = {n: v for n, v in row.items() if n not in RESULTS}
+    return given | answer(asked, model_facts(released(str(row["model"]))), sm, engine)
 
 
 def flags_of(row: Mapping[str, Any]) -> dict[str, object]:
@@ -71,7 +106,10 @@ def flags_of(row: Mapping[str, Any]) -> dict[str, object]:
         flags["speculative_num_draft_tokens"] = 4 if number == 1 else 8
     elif algorithm == "NGRAM":
         flags["speculative_ngram_max_bfs_breadth"] = number
-    return flags | dict(row.get("ext") or {})
+    more = row.get("ext") or {}
+    if not isinstance(more, Mapping):
+        raise InputError(f"ext is an object of options, not {more!r}")
+    return flags | dict(more)
 
 
 def _told(outcome: Outcome, asked: str) -> dict[str, Any]:
@@ -95,6 +133,8 @@ def _told(outcome: Outcome, asked: str) -> dict[str, Any]:
         told |= {name: value for name, field in _SETTINGS if (value := getattr(outcome, field))}
     if outcome.warnings:
         told["warn"] = list(outcome.warnings)
+    if outcome.then_fails:
+        told["then_fails"] = [f"{later.backend}: {later.text}" for later in outcome.then_fails]
     if outcome.unknown:
         told["unknown"] = list(outcome.unknown)
     return told
