@@ -48,8 +48,10 @@ def answer(row: Mapping[str, Any]) -> dict[str, Any]:
     (what its constructor says) or ``error`` instead. Fields that were left out have the engine's
     defaults: bfloat16, decoder, no flag set, no block size, 32 query heads, one KV head per four.
     MLA rows stand for the model family of their head size. A row whose ``engine`` is SGLang has
-    that engine's fields instead: see `kvgate.attention.sglang.rows.answer_named`. Raises
-    InputError for fields, values, backends, devices or versions that are unknown, naming all of them.
+    that engine's fields instead: see `kvgate.attention.sglang.rows.answer_named`.
+
+    Raises InputError for fields, values, backends, devices or versions that are unknown, naming all
+    of them.
     """
     if str(row.get("engine") or "").strip().casefold().startswith("sglang"):
         from kvgate.attention.sglang.rows import answer_named
