@@ -48,6 +48,16 @@ def test_mooncake_only_sees_a_kv_dtype_whose_bytes_differ() -> None:
     assert _outcomes(*nobody, "mooncake") == {"kv_dtype": "unknown"}
 
 
+def test_mooncake_compares_the_length_of_a_block_outside_mla_and_no_records_name() -> None:
+    assert _outcomes(Side(block_size=16), Side(block_size=32), "mooncake") == {
+        "block_size": "refused"
+    }
+    latents = Side(block_size=64, mla=True), Side(block_size=128, mla=True)
+    assert "block_size" not in _outcomes(*latents, "mooncake")
+    records = Side(record="v4.1-footer", record_bytes=528), Side(record="v4.1", record_bytes=528)
+    assert _outcomes(*records, "mooncake") == {"record": "passes-and-corrupts"}
+
+
 def test_fp8_of_mi300x_and_mi355x_passes_and_corrupts_under_one_name() -> None:
     sides = (
         Side(kv_dtype="fp8", fp8_encoding="e4m3fnuz"),

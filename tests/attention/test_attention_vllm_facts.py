@@ -5,6 +5,8 @@ from __future__ import annotations
 import pytest
 
 from kvgate.attention import answer, head_sizes
+from kvgate.catalog.engines import release
+from kvgate.catalog.flags import flags
 from kvgate.errors import InputError
 
 # Compute capabilities of the columns; 8.6, 10.3 and 12.1 answer like 8.0, 10.0 and 12.0.
@@ -167,3 +169,29 @@ def test_thor_is_given_wide_heads_that_its_flash_attention_has_no_kernel_for() -
     assert (told["auto"], told["fa"]) == ("FLASH_ATTN", 2)
     later = answer({"v": "0.33.0", "sm": "11.0", "head_size": 512, "forced": "AUTO"})
     assert "head dimension at most 256" in later["then_fails"]
+
+
+def test_flash_attentions_version_by_generation() -> None:
+    """1b, 1d and 1e: version 2 but on Hopper (3) and on SM10x (4, where it has a kernel)."""
+    for sm, wanted in (("8.0", 2), ("8.9", 2), ("9.0", 3), ("10.0", 4), ("11.0", 2), ("12.0", 2)):
+        assert answer({"v": "0.33.0", "sm": sm, "head_size": 128})["fa"] == wanted, sm
+    assert answer({"v": "0.33.0", "sm": "10.0", "head_size": 96})["auto"] == "FLASH_ATTN"
+    assert answer({"v": "0.33.0", "sm": "10.0", "head_size": 192})["fa"] == 2
+
+
+def test_nvfp4_records_of_sparse_mla_are_for_data_centre_blackwell() -> None:
+    """1f."""
+    row = {"v": "0.33.0", "head_size": 576, "mla": True, "sparse": True, "kv": "nvfp4_ds_mla"}
+    told = {sm: answer({**row, "sm": sm})["auto"] for sm in ("9.0", "10.0", "10.3", "12.0")}
+    assert told == {"9.0": None, "10.0": "FLASHMLA_SPARSE", "10.3": "FLASHMLA_SPARSE", "12.0": None}
+
+
+def test_the_command_line_takes_any_backends_name_and_skips_layers_since_0_19() -> None:
+    """2d and 4a."""
+    for version in ("0.13.0", "0.20.2", "0.33.0"):
+        flag = flags(release(f"vllm=={version}")).find("--attention-backend")
+        assert flag is not None
+        assert flag.choices == ()
+    skips = [v for v in ("0.17.1", "0.19.1", "0.33.0")
+             if flags(release(f"vllm=={v}")).find("--kv-cache-dtype-skip-layers")]  # fmt: skip
+    assert skips == ["0.19.1", "0.33.0"]
