@@ -24,9 +24,8 @@ def console() -> Console:
     guess = not (sys.stdout.isatty() or os.environ.get("COLUMNS"))
     return Console(
         width=_PIPED if guess else None,
-        height=25
-        if guess
-        else None,  # with a width alone a dumb terminal would get 80 all the same
+        # With a width alone a dumb terminal would get 80 all the same.
+        height=25 if guess else None,
         highlight=False,
         soft_wrap=False,
         markup=False,

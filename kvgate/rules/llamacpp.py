@@ -18,6 +18,8 @@ from kvgate.units import GiB, MiB, whole_number
 
 __all__ = ["RULES", "gguf_architecture"]
 
+# GPU memory in GiB below which Ollama's default context is this long (ollama docs/context-length).
+_OLLAMA_CONTEXTS, _NEAR = ((24, 4096), (48, 32768)), 0.05
 # Ollama keeps up to three models a GPU where nobody says how many (ollama/ollama envconfig).
 _OLLAMA_MODELS = 3
 _QUANTS = re.compile(
@@ -204,6 +206,27 @@ def fitted_context_is_divided(plan: Plan) -> Verdict:
     )
 
 
+def ollama_chooses_the_context_by_memory(plan: Plan) -> Verdict:
+    """Ollama's context where nobody says one: by the memory of the GPUs, and prompts are cut."""
+    if plan.deployment.launcher != "ollama serve" or plan.given("ctx_size") or plan.get("ctx_size"):
+        return None
+    if plan.gpu is None:
+        return Undecided("the GPU (--gpu)")
+    memory = plan.gpu.memory_bytes * (plan.deployment.gpu_count or 1) / GiB
+    for limit, tokens in _OLLAMA_CONTEXTS:
+        if abs(memory - limit) < limit * _NEAR:
+            return Undecided(f"whether Ollama counts {memory:.1f} GiB as {limit} GiB or more")
+        if memory < limit:
+            return Finding(
+                f"without OLLAMA_CONTEXT_LENGTH a request gets {tokens:,} tokens on "
+                f"{memory:.0f} GiB of {plan.gpu.name}: what is longer is cut, with a warning in "
+                "the server's log only",
+                ("Ollama takes its default by the memory of the GPUs",),
+                "set OLLAMA_CONTEXT_LENGTH, or num_ctx in the request",
+            )
+    return None
+
+
 def prompt_cache_fills_host_memory(plan: Plan) -> Verdict:
     """The prompt cache in host memory, 8,192 MiB a server, against the container's limit."""
     limit = plan.deployment.host_memory_bytes
@@ -314,6 +337,7 @@ RULES = (
     slot_is_capped_to_the_trained_length,
     zero_context_is_fitted,
     fitted_context_is_divided,
+    ollama_chooses_the_context_by_memory,
     prompt_cache_fills_host_memory,
     checkpoints_outlive_the_prompt_cache,
     old_prompt_is_computed_again,

@@ -54,6 +54,31 @@ def trtllm_mha_on_consumer_blackwell(plan: Plan) -> Verdict:
     )
 
 
+def fa3_outside_its_generations(plan: Plan) -> Verdict:
+    """FlashAttention 3 is asked for on a GPU, or for a kind of model, that it has no kernel for."""
+    if not plan.runs("sglang") or "fa3" not in asked_backends(plan) or on_amd(plan):
+        return None
+    generation = major(plan)
+    if generation is None or plan.gpu is None:
+        return Undecided(_GPU)
+    if generation == 9:
+        return None
+    if generation == 8:
+        if plan.arch is None:
+            return Undecided(plan.lacks("model") or "the model")
+        if not is_latent(plan.arch):
+            return None
+        why = "fa3 serves latents (MLA) on SM90 only"
+    else:
+        why = "fa3 runs on SM80 to SM90"
+    return Finding(
+        f"fa3 is asked for on {plan.gpu.name}, compute capability {plan.gpu.capability}: SGLang "
+        f"{engine_version(plan)} stops once the weights are loaded",
+        (why,),
+        plan.without_flag("--attention-backend"),
+    )
+
+
 def trtllm_mla_prefill_on_sm12x(plan: Plan) -> Verdict:
     """trtllm_mla is to prefill on SM12x, where its kernel has no binary."""
     if not plan.runs("sglang") or asked_backends(plan)[0] != "trtllm_mla":
@@ -249,6 +274,7 @@ def small_tile_on_sm12x(plan: Plan) -> Verdict:
 
 RULES = (
     trtllm_mha_on_consumer_blackwell,
+    fa3_outside_its_generations,
     trtllm_mla_prefill_on_sm12x,
     gdn_backend_on_blackwell,
     gpt_oss_backend_not_allowed,
