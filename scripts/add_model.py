@@ -109,11 +109,14 @@ def _write(
     architecture = parse(config, id=model, hf_quant_config=quant)
     if architecture.quantization is None and _QUANTIZED.search(model):
         # ModelOpt writes the quantisation into a file of its own, which the source does not have.
-        unread = "its hf_quant_config.json was not read: the weights' and the KV cache's dtype"
+        unread = (
+            "its quantisation was not read: the weights' dtype and the KV cache's are the base "
+            "model's here"
+        )
         architecture = replace(
             architecture,
             parts=(),
-            not_counted=("bytes of weights: hf_quant_config.json was not read",),
+            not_counted=("bytes of weights: its quantisation was not read",),
             notes=(*architecture.notes, unread),
         )
     entry = {"source": source, "date": date, "architecture": dump(architecture)}

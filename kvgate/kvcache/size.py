@@ -211,7 +211,7 @@ def size(
     ways: tuple[str, ...] = ()
     if pool is not None and not pool.fits:
         ways = ways_to_fit(request, pool, lambda changed: _pool(changed, options), counted)
-    notes += length.notes
+    notes += [*arch.notes, *length.notes]
     if name == "vllm" and card is not None and card.sm is not None and card.sm < _BUILT_FOR:
         notes.append(
             f"{card.name} is compute capability {card.capability}: CUDA 13 compiles for 7.5 and "

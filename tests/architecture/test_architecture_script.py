@@ -71,7 +71,7 @@ def test_a_batch_takes_sources_from_the_index_and_leaves_out_what_is_no_release(
     assert written == {"org--New.json", "org--New-FP8.json", "index.json"}
     fp8 = json.loads((tmp_path / "models" / "org--New-FP8.json").read_text())
     assert fp8["source"] == "repo:b@2"
-    assert "hf_quant_config.json was not read" in fp8["architecture"]["not_counted"][0]
+    assert "its quantisation was not read" in fp8["architecture"]["not_counted"][0]
 
 
 def test_a_config_that_cannot_be_read_writes_nothing(
