@@ -88,7 +88,7 @@ def check(words: list[str], where: str) -> None:
             if word.startswith("--"):
                 assert f'"{word.partition("=")[0]}"' in script, where
     elif program == "pip":
-        extras = re.findall(r"kvgate\[([\w,]+)\]", " ".join(words))
+        extras = re.findall(r"\[([\w,]+)\]", " ".join(words))
         project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
         for extra in (e for group in extras for e in group.split(",")):
             assert extra in project["optional-dependencies"], where
