@@ -35,9 +35,10 @@ GENERATIONS = (
 )  # fmt: skip
 """The generations that are asked; the catalogue's card with the most memory stands for each."""
 _ENGINES = ("vllm", "sglang")
-# What decides an answer: everything below the rules, and the rules.
+# What decides an answer: everything below the rules, the rules, and what is asked here.
 _FLOORS = (
     "units.py", "catalog", "architecture", "attention", "kvcache", "deployment", "plan", "rules",
+    "site/bites.py",
 )  # fmt: skip
 _SAYS = {"#": "bites", ".": "doesn't", "?": "can't tell"}
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from kvgate.records.record import Record
 from kvgate.site.book import GONE, SEVERITIES, Book
-from kvgate.site.computed import backends_block, size_block
+from kvgate.site.computed import backends_block, chart_block, size_block
 from kvgate.site.fields import field_tables
 from kvgate.site.fragments import fragment
 from kvgate.site.handpages import Block
@@ -23,6 +23,7 @@ def blocks(book: Book, to: To, *, worker: bool = False) -> Mapping[str, Block]:
     """
     return {
         "backends": backends_block,
+        "chart": chart_block,
         "fields": lambda words: fragment("fields.html.j2", tables=field_tables()),
         "find": lambda words: fragment(
             "find.html.j2", kind="box", rows=int(words or 4), worker=False, to=to

@@ -9,7 +9,7 @@ from kvgate.errors import InputError
 from kvgate.site.fragments import fragment
 from kvgate.units import whole_number
 
-__all__ = ["backends_block", "size_block"]
+__all__ = ["backends_block", "chart_block", "size_block"]
 
 # What computes is imported where it is asked for: most sites have no such block.
 
@@ -42,6 +42,19 @@ def backends_block(words: str) -> str:
     report = backends(model(name), **options)
     command = _command("backends", name, options)
     return fragment("computed_backends.html.j2", command=command, report=report)
+
+
+def chart_block(words: str) -> str:
+    """The needs of several models against context, for ``MODEL MODEL …``.
+
+    Raises InputError for a model that the catalogue doesn't have.
+    """
+    from kvgate.site.chart import chart
+
+    names = shlex.split(words)
+    if not names:
+        raise InputError("the chart names no model", hint="<!-- kvgate: chart MODEL MODEL -->")
+    return chart(names)
 
 
 def _call(words: str) -> tuple[str, dict[str, Any]]:

@@ -61,7 +61,8 @@ _THEME = Path(__file__).parent / "theme"
 
 class KvgateConfig(base.Config):  # type: ignore[no-untyped-call]
     """``records``: the folder of records, relative to mkdocs.yml. ``report_url``: a form that takes
-    ``title`` and ``body``, for readers who find a mistake; a GitHub repository's issues if unset.
+    ``title``, ``id`` and ``what`` or else ``body``, for readers who find a mistake; a GitHub
+    repository's issues if unset.
     ``catalogue``: whether the site has pages of models, GPUs, kernels, KV formats and backends.
     ``policy``: whether built pages forbid the browser whatever isn't this site's own (fonts and
     scripts of other hosts too); a served preview, which reloads itself by a script, doesn't.

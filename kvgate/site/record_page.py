@@ -148,11 +148,13 @@ class RecordPages:
             return []
         mark = "&" if "?" in self.report_url else "?"
         found = []
-        for say, title, body in (
-            ("This is wrong", "is wrong", _WRONG),
-            ("It happened to me too", "seen again", _AGAIN),
+        for say, title, what, body in (
+            ("This is wrong", "is wrong", "It is wrong", _WRONG),
+            ("It happened to me too", "seen again", "It happened to me too", _AGAIN),
         ):
-            asked = urlencode({"title": f"{record.id}: {title}", "body": body})
+            # A form with fields takes its own, what takes plain text takes the body.
+            own = {"id": record.id, "what": what}
+            asked = urlencode({"title": f"{record.id}: {title}", **own, "body": body})
             found.append((say, f"{self.report_url}{mark}{asked}"))
         return found
 

@@ -9,11 +9,26 @@ from kvgate.architecture.model import Architecture
 from kvgate.catalog.models import models
 from kvgate.errors import InputError
 from kvgate.kvcache import Needs, needs
+from kvgate.site.chart import chart
 from kvgate.site.fragments import fragment
 from kvgate.site.virtual import WIDE, Virtual
 from kvgate.units import format_bytes
 
-__all__ = ["ModelRow", "model_rows", "models_page"]
+__all__ = ["DRAWN", "ModelRow", "model_rows", "models_page"]
+
+DRAWN = (
+    "meta-llama/Llama-3.1-70B-Instruct",
+    "Qwen/Qwen3-235B-A22B-Instruct-2507",
+    "MiniMaxAI/MiniMax-M2.7",
+    "zai-org/GLM-5.3",
+    "moonshotai/Kimi-K2.5",
+    "meta-llama/Llama-4-Scout-17B-16E-Instruct",
+    "google/gemma-4-31B-it",
+    "Qwen/Qwen3-Next-80B-A3B-Instruct",
+    "openai/gpt-oss-120b",
+    "deepseek-ai/DeepSeek-V4-Pro",
+)
+"""The models of the page's chart: one of each way in which today's models keep their cache."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +54,7 @@ def models_page() -> Virtual:
     """The page of all models, the cheapest cache a token first."""
     rows = sorted(model_rows(), key=lambda r: (r.per_token is None, r.per_token or 0, r.id))
     title = "Models"
-    body = fragment("reference/models.html.j2", rows=rows, bytes=format_bytes)
+    body = fragment("reference/models.html.j2", rows=rows, bytes=format_bytes, chart=chart(DRAWN))
     about = "KV bytes per token, per sequence and at the claimed context, for each known model."
     return Virtual(
         "reference/models.md", title, f"# {title}\n", about, body, searched=True, hide=WIDE
