@@ -286,6 +286,13 @@ def log() -> None:
         row("  peak memory", f"{peak:.0f} MiB", "", "< 200 MB")
 
 
+def browser() -> None:
+    """What a reader waits for; needs Chromium, and the planner's Pyodide."""
+    from scripts.bench_browser import browser
+
+    browser(row)
+
+
 PARTS = {
     "processes": lambda quick: processes(),
     "records": lambda quick: records((1000,) if quick else (1000, 10_000)),
@@ -293,6 +300,7 @@ PARTS = {
     "in-process": lambda quick: in_process(),
     "gates": lambda quick: gates(),
     "log": lambda quick: log(),
+    "browser": lambda quick: browser(),
 }
 
 
