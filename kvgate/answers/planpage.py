@@ -27,15 +27,8 @@ None where the site has no such page."""
 
 
 def linked(paths: Mapping[str, str], root: str) -> To:
-    """Addresses below ``root``, from those of the records by id and of the page of ``codes``."""
-
-    def to(id_: str) -> str | None:
-        path = paths.get(id_)
-        if path is None and "codes" in paths and id_.startswith("KV"):
-            path = f"{paths['codes']}#{id_.lower()}"
-        return None if path is None else root + path
-
-    return to
+    """Addresses below ``root``, from those of the pages of records and codes."""
+    return lambda id_: root + paths[id_] if id_ in paths else None
 
 
 def plan_html(planned: Planned, to: To) -> Html:

@@ -21,10 +21,7 @@ from kvgate.site.fragments import fragment
 from kvgate.site.record_page import path_of
 from kvgate.site.virtual import To
 
-__all__ = ["CODES", "FIRST", "PLANNER", "choices", "planner_block"]
-
-CODES = "reference/codes.md"
-"""Where kvgate's own site explains codes."""
+__all__ = ["FIRST", "PLANNER", "choices", "code_path", "planner_block"]
 
 PLANNER = "planner.md"
 """Where kvgate's own site has this block."""
@@ -49,6 +46,11 @@ _DTYPE_FLAGS = {"llama.cpp": "cache_type_k"}
 _DTYPES = {"tensorrt-llm": ["fp8", "nvfp4"]}
 
 
+def code_path(code: str) -> str:
+    """The path, among the sources, of the page that explains a code on kvgate's own site."""
+    return f"reference/codes/{code.lower()}.md"
+
+
 def planner_block(book: Book, to: To, *, worker: bool) -> str:
     """The form, and the answer to `FIRST` with the rules of the book's records.
 
@@ -62,9 +64,7 @@ def planner_block(book: Book, to: To, *, worker: bool) -> str:
     known = book.library.records
 
     def linked(id_: str) -> str | None:
-        if id_ in known:
-            return to(path_of(id_))
-        return f"{to(CODES)}#{id_.lower()}" if id_.startswith("KV") else None
+        return to(path_of(id_)) if id_ in known else None
 
     answer = plan_html(planned(Form.of(FIRST), cases), linked)
     cards = {arch: [g.name for g in some] for arch, some in groupby(gpus(), key=lambda g: g.arch)}

@@ -27,6 +27,7 @@ from mkdocs.structure.pages import Page
 from mkdocs.structure.toc import AnchorLink
 
 from kvgate.errors import InputError
+from kvgate.records.codes import codes
 from kvgate.records.heads import heads_in
 from kvgate.records.markdown import WikiLinkExtension
 from kvgate.records.resolver import Entry, Resolver
@@ -43,7 +44,7 @@ from kvgate.site.fragments import headings
 from kvgate.site.handpages import faults, filled
 from kvgate.site.inert import InertExtension
 from kvgate.site.pages import Pages
-from kvgate.site.planner import CODES, PLANNER
+from kvgate.site.planner import PLANNER, code_path
 from kvgate.site.policy import policy
 from kvgate.site.quickpage import Renderer, page_of
 from kvgate.site.record_page import RecordPages, path_of
@@ -226,9 +227,13 @@ class KvgatePlugin(BasePlugin[KvgateConfig]):  # type: ignore[no-untyped-call]
                 made.add(target.parent)
             target.write_text(text, encoding="utf-8", newline="\n")
         if self._pyodide is not None:
-            paths = {i: self._addresses.of(path_of(i)) for i in self.book.library.records}
-            if (site / self._addresses.file(CODES)).is_file():
-                paths["codes"] = self._addresses.of(CODES)
+            pages = {i: path_of(i) for i in self.book.library.records}
+            pages |= {code: code_path(code) for code in codes()}
+            paths = {
+                name: self._addresses.of(path)
+                for name, path in pages.items()
+                if (site / self._addresses.file(path)).is_file()
+            }
             write_worker(site, self._pyodide, heads_in(self._folder).to_json(), paths)
 
     def on_serve(

@@ -14,7 +14,8 @@ from kvgate.answers.markup import Html, element, joined
 from kvgate.errors import InputError
 from kvgate.records.heads import known
 
-PATHS = {head.id: f"gotchas/{head.id}/" for head in known().heads} | {"codes": "reference/codes/"}
+PATHS = {head.id: f"gotchas/{head.id}/" for head in known().heads}
+PATHS["KV401"] = "reference/codes/kv401/"
 NASTY = "<img src=x onerror=alert(1)>"
 
 
@@ -53,6 +54,21 @@ def test_a_plan_shows_both_answers_the_chart_the_backend_and_what_bites(desk: De
     assert page.xpath(".//a/@data-kv-id")[: len(found)] == found
     assert page.xpath(".//a/@href")[0] == f"../gotchas/{found[0]}/"
     assert answer["engine"] == "vllm"
+
+
+@pytest.mark.parametrize("explained", [True, False])
+def test_a_finding_without_a_record_leads_to_its_code_where_the_site_has_a_page_of_it(
+    explained: bool,
+) -> None:
+    paths = {k: v for k, v in PATHS.items() if explained or not k.startswith("KV")}
+    desk = Desk(json.dumps(known().to_json()), paths)
+    form = {"line": "vllm serve Qwen/Qwen3-8B --nope 3", "gpu": "H100 SXM"}
+    answer = ask(desk, "plan", form=form, root="../")["answer"]
+    assert [f["id"] for f in answer["check"]["findings"]] == ["KV401"]
+    page = html.fragment_fromstring(answer["html"], create_parent="div")
+    (link,) = page.xpath(".//ul[@class='kv-list']//a")
+    assert link.get("href") == ("../reference/codes/kv401/" if explained else None)
+    assert link.get("data-kv-id") is None
 
 
 def test_a_plan_without_a_gpu_says_what_the_model_needs_and_what_is_missing(desk: Desk) -> None:

@@ -33,7 +33,7 @@ def assets(tmp_path_factory: pytest.TempPathFactory) -> Path:
         pytest.skip(f"{error.message}; {error.hint}")
     site = tmp_path_factory.mktemp("site")
     paths = {head.id: f"gotchas/{head.id}/" for head in known().heads}
-    write_worker(site, pyodide, known().to_json(), {**paths, "codes": "reference/codes/"})
+    write_worker(site, pyodide, known().to_json(), paths)
     shutil.copytree(SCRIPTS, (site / FOLDER).parent / "kvgate")
     return (site / FOLDER).parent
 

@@ -45,7 +45,8 @@ export const comparing = (place) => {
     const words = new URLSearchParams({ engine: engine.value, from: from.value, to: to.value });
     history.replaceState(history.state, "", `?${words}`);
   };
-  if (asked.get("engine") && asked.get("engine") in data.engines) engine.value = asked.get("engine") || "";
+  const named = asked.get("engine") || "";
+  if (named in data.engines) engine.value = named;
   choose();
   if (states.has(asked.get("from") || "")) from.value = asked.get("from") || "";
   if (states.has(asked.get("to") || "")) to.value = asked.get("to") || "";
