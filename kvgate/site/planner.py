@@ -11,7 +11,7 @@ from markupsafe import Markup
 from kvgate.answers.form import Form
 from kvgate.answers.planner import planned
 from kvgate.answers.planpage import plan_html
-from kvgate.catalog.engines import ENGINES, releases
+from kvgate.catalog.engines import ENGINES, release, releases
 from kvgate.catalog.flags import flag_table
 from kvgate.catalog.gpus import gpus
 from kvgate.catalog.models import models
@@ -76,13 +76,19 @@ def planner_block(book: Book, to: To, *, worker: bool) -> str:
     )  # fmt: skip
 
 
+def _dtypes(engine: str) -> list[str]:
+    """What the engine's flag for the KV dtype takes."""
+    if releases(engine):
+        asked = release(engine).data().get("kv_cache_dtypes")
+        if asked:
+            return [str(name) for name in asked]
+    flag = flag_table(engine).dest(_DTYPE_FLAGS.get(engine, "kv_cache_dtype"))
+    return [str(name) for name in flag.choices] if flag else _DTYPES[engine]
+
+
 @cache
 def choices() -> dict[str, dict[str, list[str]]]:
     """Each engine's versions, newest first, and the KV dtypes that its newest release takes."""
-    dtypes: dict[str, list[str]] = {}
-    for engine in ENGINES:
-        flag = flag_table(engine).dest(_DTYPE_FLAGS.get(engine, "kv_cache_dtype"))
-        found = [str(c) for c in flag.choices] if flag else _DTYPES[engine]
-        dtypes[engine] = [name for name in found if name != "auto"]
+    dtypes = {engine: [name for name in _dtypes(engine) if name != "auto"] for engine in ENGINES}
     versions = {engine: [str(v) for v in reversed(releases(engine))] for engine in ENGINES}
     return {"versions": versions, "dtypes": dtypes}

@@ -6,6 +6,7 @@ import { nodesOf } from "./shown.js";
 import { isNew, root } from "./site.js";
 
 const LONGEST = 64 * 2 ** 20;
+const CUT = "Only the first 64 MiB of the file were read; kvgate diagnose FILE reads all of it. ";
 
 /** @param {HTMLElement} place */
 export const looking = (place) => {
@@ -16,6 +17,7 @@ export const looking = (place) => {
   if (!box || !out || !status || !isNew(place)) return;
   place.removeAttribute("hidden");
   let file = "";
+  let cut = false;
   /** @param {string} text @param {boolean} seen whether the page shows it elsewhere */
   const say = (text, seen = false) => {
     status.textContent = text;
@@ -30,7 +32,7 @@ export const looking = (place) => {
       if (refusal) return say(`${refusal.message} ${refusal.hint}`);
       place.querySelector("output")?.replaceChildren(); // the answer to the same, from fewer means
       out.replaceChildren(nodesOf(answer.html));
-      say(out.querySelector("p")?.textContent || "", true);
+      say((cut ? CUT : "") + (out.querySelector("p")?.textContent || ""), !cut);
     } catch (error) {
       const why = error instanceof Error ? error.message : String(error);
       say(`kvgate could not be loaded into this tab: ${why}. In a terminal: kvgate diagnose FILE`);
@@ -47,12 +49,16 @@ export const looking = (place) => {
   const read = async (given) => {
     if (!given) return;
     file = await given.slice(0, LONGEST).text();
+    cut = given.size > LONGEST;
     box.value = "";
     box.placeholder = `${given.name}, ${given.size.toLocaleString()} bytes`;
     look();
   };
   place.querySelector("button")?.addEventListener("click", look);
-  box.addEventListener("input", () => (file = ""));
+  box.addEventListener("input", () => {
+    file = "";
+    cut = false;
+  });
   picker?.addEventListener("change", () => read(/** @type {HTMLInputElement} */ (picker).files?.[0]));
   place.addEventListener("dragover", (event) => event.preventDefault());
   place.addEventListener("drop", (event) => {
