@@ -15,6 +15,7 @@ from kvgate.architecture.parts import Part
 from kvgate.architecture.rotary import table_elements
 from kvgate.architecture.scheme import Scheme
 from kvgate.architecture.vision import tower
+from kvgate.errors import InputError
 
 __all__ = ["count"]
 
@@ -130,6 +131,11 @@ def _ffns(read: Config, habits: Habits, model_type: str) -> Any:
         hidden = read.whole("hidden_size") or 0
 
         def deci(index: int) -> feed.Ffn:
+            if isinstance(blocks, list) and index >= len(blocks):
+                raise InputError(
+                    f"block_configs has {len(blocks)} entries, none for the draft layer {index}",
+                    hint="kvgate knows no draft layers of this family",
+                )
             block = blocks[index].get("ffn") if isinstance(blocks, list) else None
             if not isinstance(block, dict) or block.get("no_op"):
                 return feed.Ffn()

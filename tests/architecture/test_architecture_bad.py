@@ -186,6 +186,13 @@ def test_draft_entries_after_the_layers_are_no_error() -> None:
     assert [group.indices for group in architecture.draft.groups] == [(4,)]
 
 
+def test_a_draft_layer_that_no_block_describes_is_an_error() -> None:
+    blocks = [{"attention": {"n_heads_in_group": 4}, "ffn": {"ffn_mult": 2.0}}] * 32
+    nas = {**LLAMA, "model_type": "nemotron-nas", "block_configs": blocks}
+    assert parse(nas, id="x").num_layers == 32
+    assert "none for the draft layer 32" in _refusal({**nas, "num_nextn_predict_layers": 1})
+
+
 def test_too_few_ratios_are_an_error() -> None:
     assert "compress_ratios has 3 entries for 4 layers" in _refusal(
         {**COMPRESSED, "compress_ratios": [0, 0, 4]}
