@@ -1,0 +1,224 @@
+"""A broad set of questions to the lower floors, and short digests of kvgate's own answers.
+
+These say nothing about whether an answer is right: the golden tables of the engines' own answers
+do. They say that an answer moved. A change of a gate or of a size that was meant is approved with
+``python -m tests.answers.approve`` after a look at which groups moved.
+
+Nothing is random: a question is picked by the digest of its number, on every machine alike.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from hashlib import sha256
+from typing import Any, TypeVar
+
+from kvgate.architecture import Architecture, parse, weights_per_rank
+from kvgate.architecture.released import model as released
+from kvgate.architecture.serial import dump
+from kvgate.architecture.table import TYPES
+from kvgate.attention import backends
+from kvgate.attention.batch import answer
+from kvgate.catalog.engines import releases
+from kvgate.catalog.models import models
+from kvgate.errors import InputError
+from kvgate.kvcache import size
+from tests.answers.cells import digests_of, read_catalogue
+from tests.answers.configs import KEYS, OTHER, OWN
+
+__all__ = ["Dice", "digests"]
+
+T = TypeVar("T")
+_SPARE = re.compile(r"(\w+)=[^;]*? is not acted on by this family")
+_MISSED = re.compile(r"(\w+)(?: and \w+)* (?:is|are both) missing")
+KV = {
+    "vllm": ("auto", "auto", "fp8", "nvfp4", "fp8_e5m2", "fp8_ds_mla"),
+    "sglang": ("auto", "auto", "fp8_e4m3", "fp8_e5m2", "nvfp4"),
+}
+FORCE = {
+    "vllm": (
+        "FLASHINFER", "FLASH_ATTN", "TRITON_ATTN", "FLASHMLA", "FLASHINFER_MLA_SPARSE",
+        "FLASHMLA_SPARSE", "TRITON_MLA", "CUTLASS_MLA", "FLASH_ATTN_MLA",
+    ),
+    "sglang": (
+        "flashinfer", "triton", "fa3", "trtllm_mha", "trtllm_mla", "flashmla", "fa4", "cutlass_mla",
+    ),
+}  # fmt: skip
+GPUS = (
+    "H100",
+    "B200",
+    "A100-80GB",
+    "L40S",
+    "RTX 5090",
+    "T4",
+    "GH200 96GB",
+    "B300",
+    "MI300X",
+    "H20",
+)
+# Releases on both sides of what moved, oldest first.
+VLLM = ("0.13.0", "0.15.1", "0.17.1", "0.19.1", "0.20.2", "0.23.0", "0.26.0", "0.30.0", "0.33.0")
+
+
+class Dice:
+    """Picks by the digest of a name and of a count."""
+
+    def __init__(self, name: str) -> None:
+        self._name, self._count = name, 0
+
+    def pick(self, values: Sequence[T]) -> T:
+        """One of the values."""
+        self._count += 1
+        found = sha256(f"{self._name}/{self._count}".encode()).digest()
+        return values[int.from_bytes(found[:8], "big") % len(values)]
+
+    def some(self, **values: Sequence[Any]) -> dict[str, Any]:
+        """Some of the settings, each with one of its values; None leaves a setting out."""
+        picked = {name: self.pick(of) for name, of in values.items()}
+        return {name: value for name, value in picked.items() if value is not None}
+
+
+def _said(ask: Callable[..., object], *values: Any, **asked: Any) -> str:
+    try:
+        return repr(ask(*values, **asked))
+    except InputError as error:
+        return str(error)
+
+
+def _digest(answers: Iterator[str]) -> str:
+    made = sha256()
+    for text in answers:
+        made.update(text.encode() + b"\n")
+    return made.hexdigest()[:16]
+
+
+def _base(type_: str) -> dict[str, Any]:
+    """A config that a family reads: all keys, less those that it refuses, and what it misses."""
+    config = {n: v for n, v in (KEYS | OWN.get(type_, {})).items() if v is not None}
+    for _ in range(12):
+        try:
+            parse({**config, "model_type": type_}, id="x")
+        except InputError as error:
+            told = error.message
+            spare = set(_SPARE.findall(told)) & config.keys()
+            missed = {name for name in _MISSED.findall(told) if name in OTHER}
+            if not spare | missed:
+                break
+            config = {name: value for name, value in config.items() if name not in spare}
+            config |= {name: OTHER[name][0] for name in missed}
+        else:
+            break
+    return config
+
+
+def _config(type_: str, config: dict[str, Any]) -> str:
+    def ask() -> object:
+        architecture = parse({**config, "model_type": type_}, id="x")
+        parts = [weights_per_rank(architecture, tp=t) for t in (1, 4)] if architecture.parts else 0
+        return json.dumps(dump(architecture), sort_keys=True), parts
+
+    return _said(ask)
+
+
+def _of_type(type_: str) -> Iterator[str]:
+    base = _base(type_)
+    yield _config(type_, base)
+    for name in base:
+        yield _config(type_, {n: v for n, v in base.items() if n != name})
+    for name, values in OTHER.items():
+        for value in values:
+            yield _config(type_, base | {name: value})
+
+
+def _rows(version: str) -> Iterator[str]:
+    dice = Dice(f"rows {version}")
+    for sm in ("7.5", "8.0", "8.9", "9.0", "10.0", "10.3", "12.0", "12.1", "gfx942", "gfx950"):
+        for _ in range(60):
+            mla = dice.pick((False, False, True))
+            rare = (None, None, None, None, None, True)
+            row = dice.some(
+                head_size=(576, 576, 512, 320) if mla else (64, 80, 96, 128, 192, 256, 512),
+                kv=("auto", "auto", "fp8", "fp8_e5m2", "nvfp4", "fp8_ds_mla", "turboquant_k8v4"),
+                dtype=("bfloat16", "bfloat16", "float16", "float32"),
+                block_size=(None, None, None, 16, 32, 64, 128, 1), mla=(mla,),
+                sparse=(mla and dice.pick((False, True)),), sink=rare, mm_prefix=rare,
+                per_head_scales=rare, window=rare, non_causal=rare, batch_inv=rare,
+                kv_connector=rare, dcp=rare, pcp=rare, softcap=rare, diffusion=rare,
+                num_heads=(None, 8, 16, 64, 128), trtllm=(None, None, "no-cubins", "off"),
+                attn_type=(None, None, None, "encoder_only", "encoder_decoder"),
+                flash_attn_version=(None, None, None, 2, 3, 4),
+                forced=(None, "AUTO", "AUTO", "FLASHINFER", "FLASH_ATTN", "TRITON_ATTN",
+                        "FLASHMLA", "FLASHINFER_MLA", "FLASHMLA_SPARSE", "TRITON_MLA", "B12X",
+                        "FLASHINFER_MLA_SPARSE", "TRITON_FLASHINFER"),
+            )  # fmt: skip
+            yield _said(answer, {**row, "v": version, "sm": sm})
+
+
+def _gates(model: str, engine: str) -> Iterator[str]:
+    dice = Dice(f"gates {model} {engine}")
+    sglang = engine == "sglang"
+    versions = [str(v) for v in releases("sglang")] if sglang else VLLM
+    kv = KV[engine]
+    force = FORCE[engine]
+    for _ in range(8):
+        asked = dice.some(
+            kv_cache_dtype=kv, tp=(1, 2, 4, 8), force=(None, None, None, *force),
+            block_size=(None, None, None, 32, 64, 128), dcp=(None,) if sglang else (None, None, 2),
+        )  # fmt: skip
+        gpu, version = dice.pick(GPUS), dice.pick(versions)
+        yield _said(backends, model, gpu=gpu, engine=f"{engine}=={version}", **asked)
+
+
+def _sizes(model: str) -> Iterator[str]:
+    dice = Dice(f"sizes {model}")
+    architecture = released(model)
+    for _ in range(9):
+        engine = dice.pick((*(f"vllm=={v}" for v in VLLM), "sglang==0.5.23", "sglang==0.5.15",
+                            "llama.cpp", "tensorrt-llm"))  # fmt: skip
+        asked = dice.some(
+            gpu=(*GPUS, None), tp=(1, 2, 4, 8), pp=(None, None, 2), dcp=(None, None, None, 2),
+            kv_cache_dtype=("auto", "auto", "fp8", "fp8_e4m3", "nvfp4", "bfloat16"),
+            max_model_len=(4096, 32768, 131072, 262144), block_size=(None, None, 32, 64, 256),
+            speculative_tokens=(None, None, 1, 3), prefix_caching=(None, None, False),
+            max_num_batched_tokens=(None, 2048, 16384), max_num_seqs=(None, 16, 1024),
+            kv_cache_memory=(None, 8 << 30, 40 << 30), enforce_eager=(None, None, True),
+            hybrid_kv_cache_manager=(None, None, False), quantization=(None, None, "fp8"),
+            mamba_cache_mode=(None, None, "all", "align"),
+            gpu_memory_utilization=(None, None, 0.8),
+        )  # fmt: skip
+        yield _said(_sized, architecture, engine=engine, **asked)
+
+
+def _sized(architecture: Architecture, **asked: Any) -> object:
+    return size(architecture, **asked).to_json()
+
+
+def digests(kind: str = "") -> dict[str, str]:
+    """The digest of the answers of each group: of one kind, or of all."""
+    if kind == "cells":
+        return _cells()
+    named = [str(version) for version in releases("vllm")]
+    groups: dict[str, tuple[Iterable[str], Callable[[str], Iterator[str]]]] = {
+        "config": (sorted(TYPES), _of_type),
+        "rows": (named, _rows),
+        "vllm": (sorted(models()), lambda model: _gates(model, "vllm")),
+        "sglang": (sorted(models()), lambda model: _gates(model, "sglang")),
+        "size": (sorted(models()), _sizes),
+    }
+    found = {
+        f"{group} {name}": _digest(ask(name))
+        for group, (names, ask) in groups.items()
+        if kind in ("", group)
+        for name in names
+    }
+    return found if kind else found | _cells()
+
+
+def _cells() -> dict[str, str]:
+    return {
+        entry: digest
+        for name, data in read_catalogue().items()
+        for entry, digest in digests_of(name, data).items()
+    }
