@@ -193,3 +193,31 @@ def test_the_map_is_filtered_and_read_with_keys(page: Page, site_url: str) -> No
     )
     shown.first.focus()
     expect(page.locator(".kv-map.kv-lit")).to_have_count(1)
+
+
+def test_the_map_shows_what_is_around_a_record_and_draws_every_link(
+    page: Page, site_url: str
+) -> None:
+    page.goto(site_url + RECORD)
+    page.locator("a", has_text="Two steps around it, on the map").click()
+    page.wait_for_url(f"{site_url}map/?of=*")
+    everything = page.locator("a.kv-chip").count()
+    shown = page.locator("a.kv-chip:visible").count()
+    assert 2 < shown < everything
+    page.locator(".kv-map input[name=links]").check()
+    assert page.locator(".kv-lines path").count() >= shown - 1
+    page.locator(".kv-map select[name=of]").select_option("")
+    page.locator(".kv-map input[name=words]").fill("triton")
+    assert 0 < page.locator("a.kv-chip:visible").count() < everything
+    expect(page.locator(".kv-map output")).to_contain_text(f"of {everything} records")
+    page.locator(".kv-map input[name=words]").fill("")
+    assert page.locator(".kv-lines path").count() > everything
+
+
+def test_two_releases_are_compared_and_the_address_says_which(page: Page, site_url: str) -> None:
+    page.goto(f"{site_url}reference/changes/?engine=vllm&from=0.13.0&to=0.33.0")
+    out = page.locator(".kv-changes")
+    expect(out).to_contain_text("heads of 512: the choice is FLASH_ATTN")
+    page.locator("[data-kv-compare] select[name=engine]").select_option("sglang")
+    expect(out).to_contain_text("Flags (")
+    assert "engine=sglang" in page.url
