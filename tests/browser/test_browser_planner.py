@@ -65,7 +65,8 @@ def plan(page: Page, **fields: str) -> None:
     """Open the planner with these fields, as a link does, and wait for its answer."""
     page.evaluate(f"delete {TOOK}")
     words = "&".join(f"{name}={quote(value)}" for name, value in fields.items())
-    page.evaluate("(words) => { location.hash = words; }", words)
+    # The address may be this one already, of which a browser says nothing.
+    page.evaluate("(w) => { location.hash = ''; location.hash = w; }", words)
     answered(page)
 
 
@@ -201,6 +202,29 @@ def test_what_a_link_brings_along_does_not_run(warm: Page, said: list[str]) -> N
     assert warm.title() != "1"
     assert warm.locator("[data-kv-answer] img").count() == 0
     assert said == []
+
+
+@pytest.mark.parametrize("scheme", ["default", "slate"])
+def test_an_answer_has_no_serious_fault_for_those_who_see_or_move_otherwise(
+    warm: Page, scheme: str
+) -> None:
+    axe = ROOT / "node_modules" / "axe-core" / "axe.min.js"
+    if not axe.is_file():
+        pytest.skip("axe-core is not installed (npm ci)")
+    line = "vllm serve deepseek-ai/DeepSeek-V3 --kv-cache-dtype fp8 -tp 8 --nope"
+    plan(warm, line=line, gpu="A100 80GB SXM")
+    warm.evaluate("(s) => document.body.setAttribute('data-md-color-scheme', s)", scheme)
+    for details in warm.locator("[data-kv-answer] details:not([open]) summary").all():
+        details.click()
+    warm.evaluate(axe.read_text("utf-8"))
+    answer = warm.evaluate("axe.run(document, {resultTypes: ['violations']})")
+    bad = [
+        (fault["id"], fault["nodes"][0]["html"][:200])
+        for fault in answer["violations"]
+        if fault["impact"] in ("serious", "critical")
+    ]
+    warm.evaluate("document.body.setAttribute('data-md-color-scheme', 'default')")
+    assert bad == []
 
 
 def test_the_form_can_be_used_with_the_keyboard_alone(warm: Page) -> None:
