@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import pairwise
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from lxml import html
@@ -20,8 +21,13 @@ if TYPE_CHECKING:
     from tests.site.conftest import Built
 
 
+def _figure(models: Sequence[str]) -> Any:
+    (figure,) = html.fragments_fromstring(str(chart(models)))
+    return figure
+
+
 def test_each_model_has_a_line_that_ends_in_its_name_and_need() -> None:
-    (figure,) = html.fragments_fromstring(str(chart(DRAWN)))
+    figure = _figure(DRAWN)
     lines = figure.xpath(".//g[contains(@class, 'kv-line')]")
     assert len(lines) == len(DRAWN)
     for name, line in zip(DRAWN, lines, strict=True):
@@ -32,7 +38,7 @@ def test_each_model_has_a_line_that_ends_in_its_name_and_need() -> None:
 
 
 def test_twice_the_tokens_of_plain_attention_are_one_step_on_both_axes() -> None:
-    (figure,) = html.fragments_fromstring(str(chart(["Qwen/Qwen3-8B"])))
+    figure = _figure(["Qwen/Qwen3-8B"])
     points = figure.xpath("string(.//polyline/@points)").split()
     places = [tuple(map(float, point.split(","))) for point in points][:4]
     steps = [(b[0] - a[0], a[1] - b[1]) for a, b in pairwise(places)]
@@ -41,7 +47,7 @@ def test_twice_the_tokens_of_plain_attention_are_one_step_on_both_axes() -> None
 
 
 def test_no_two_names_stand_upon_another() -> None:
-    (figure,) = html.fragments_fromstring(str(chart(DRAWN)))
+    figure = _figure(DRAWN)
     heights = sorted(float(y) for y in figure.xpath(".//g/text/@y"))
     assert all(b - a >= 14.8 for a, b in pairwise(heights))
     assert heights[-1] < 460
