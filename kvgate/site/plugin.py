@@ -188,7 +188,8 @@ class KvgatePlugin(BasePlugin[KvgateConfig]):  # type: ignore[no-untyped-call]
         virtual = self._virtual.get(path)
         if virtual is None:
             html = self._filled(html, path) if "<!-- kvgate:" in html else html
-            self._searched.append(of_page(str(page.title or ""), html, page.url))
+            # Below the records, which are what readers look for.
+            self._searched.append(of_page(str(page.title or ""), html, page.url, weight=0.4))
             return html
         if virtual.record is None:
             _list(page, headings(virtual.body))

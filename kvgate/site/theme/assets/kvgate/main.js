@@ -24,6 +24,8 @@ const each = (where, what) => {
 const page = () => {
   hide();
   each("table[data-kv-sort]", sortable);
+  // The theme puts wide tables into boxes that scroll, which keys don't reach.
+  requestAnimationFrame(() => each(".md-typeset__scrollwrap", (box) => { box.tabIndex = 0; }));
   each("input[data-kv-filter]", filtering);
   each("dialog.kv-search", searching);
   each("form[data-kv-find]", finding);

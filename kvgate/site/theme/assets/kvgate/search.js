@@ -16,6 +16,7 @@ import { element, get, isNew, root } from "./site.js";
 
 const PASTED = 12; // letters from which on a query may be a pasted line
 const SHOWN = 8;
+const WHOLE = 4; // pages with a name as it was typed, before those with its parts
 
 /** @type {Promise<Pagefind> | undefined} */
 let loading;
@@ -39,15 +40,15 @@ const certain = (records, query) => {
 };
 
 /**
- * What the index finds; the parts of `head_dim` where the whole isn't found often.
+ * What the index finds; of `head_dim` its parts, too, wherever the whole stands first.
  * @param {string} query
  */
 const worded = async (query) => {
   const index = await pagefind();
   const { results } = await index.search(query);
   const parts = query.replace(/[^\p{L}\p{N}]+/gu, " ").trim();
-  if (results.length >= SHOWN || parts === query.trim()) return results;
-  return [...results, ...(await index.search(parts)).results];
+  if (parts === query.trim()) return results;
+  return [...results.slice(0, WHOLE), ...(await index.search(parts)).results];
 };
 
 /** Text of Pagefind's with its marks, as nodes: nothing of it becomes HTML. @param {string} text */
