@@ -214,6 +214,7 @@ def test_an_answer_has_no_serious_fault_for_those_who_see_or_move_otherwise(
     line = "vllm serve deepseek-ai/DeepSeek-V3 --kv-cache-dtype fp8 -tp 8 --nope"
     plan(warm, line=line, gpu="A100 80GB SXM")
     warm.evaluate("(s) => document.body.setAttribute('data-md-color-scheme', s)", scheme)
+    warm.wait_for_timeout(1000)  # the theme changes its colours step by step
     for details in warm.locator("[data-kv-answer] details:not([open]) summary").all():
         details.click()
     warm.evaluate(axe.read_text("utf-8"))
