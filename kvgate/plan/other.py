@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from kvgate.kvcache.size import size
 from kvgate.plan.build import Draft
+from kvgate.plan.values import count
 from kvgate.plan.vllm import draft_lacks
 
 __all__ = ["fill"]
@@ -40,7 +41,8 @@ def fill(draft: Draft, kv_cache_memory: int | None) -> None:
     draft.sizing = draft.attempt(
         "size",
         lambda: size(
-            arch, engine=engine, tp=get("tp_size") or 1, max_model_len=length,
-            kv_cache_memory=kv_cache_memory, kv_cache_dtype=dtype,
+            arch, engine=engine, max_model_len=length, kv_cache_memory=kv_cache_memory,
+            tp=count(draft.settings, "tensor_parallel_size") or 1,
+            pp=count(draft.settings, "pipeline_parallel_size") or 1, kv_cache_dtype=dtype,
         ),
     )  # fmt: skip
