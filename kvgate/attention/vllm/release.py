@@ -137,14 +137,14 @@ class Device:
         for word in _FLAGS:
             if word in self.bits and not is_yes(word):
                 refuses |= self.bits[word]
-        runs = resolve(facets.get("head_sizes", []), keys)
+        runs = tuple(map(tuple, resolve(facets.get("head_sizes", []), keys)))
         names = self.members[name]
         assert names is not None
         return Backend(
             name=name,
             cls=names[0],
             heads=_numbers(runs),
-            head_runs=tuple(map(tuple, runs)),
+            head_runs=runs,
             dtypes=frozenset(resolve(facets.get("dtypes", []), keys)),
             kv=frozenset(resolve(facets.get("kv", []), keys)),
             attn_types=frozenset(resolve(facets.get("attn_types", []), keys)),
@@ -158,7 +158,9 @@ class Device:
         )
 
 
-def _numbers(runs: list[list[int]]) -> frozenset[int]:
+# Backends, GPUs and releases share a few sets, of thousands of sizes each.
+@cache
+def _numbers(runs: tuple[tuple[Any, ...], ...]) -> frozenset[int]:
     out: set[int] = set()
     for first, last, step in runs:
         out.update(range(first, (_LAST_HEAD if last is None else last) + 1, step))
