@@ -6,6 +6,7 @@ names, rules and signatures need not pay for validating them again.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from functools import cache
 from pathlib import Path
@@ -16,6 +17,11 @@ from kvgate.records import frontmatter, yaml
 from kvgate.records.home import records_home
 
 __all__ = ["heads_in", "known"]
+
+# A key of the front matter itself, with all that is indented below it. Sources, relations, hits and
+# misses are most of a front matter, and none of them is asked for here.
+_BLOCK = re.compile(r"^(\w+):.*\n(?:(?!\w+:).*\n)*", re.MULTILINE)
+_ASKED = frozenset({"id", "title", "severity", "status", "rule", "signatures", "affects"})
 
 
 @cache
@@ -38,10 +44,14 @@ def _heads(folder: Path) -> Iterator[Head]:
         ends = frontmatter.split(text)
         if ends is None:
             continue
-        node, found = yaml.parse(text[text.index("\n") + 1 : ends[0]], path.name)
+        node, found = yaml.parse(_asked(text[text.index("\n") + 1 : ends[0]]), path.name)
         values = node.value() if node is not None and not found else None
         if isinstance(values, Mapping) and values.get("status") in ("active", "draft"):
             yield _head(values, text[ends[1] :])
+
+
+def _asked(front: str) -> str:
+    return "".join(block[0] for block in _BLOCK.finditer(front) if block[1] in _ASKED)
 
 
 def _head(values: Mapping[str, Any], body: str) -> Head:
