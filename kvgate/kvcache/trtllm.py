@@ -44,22 +44,25 @@ class TrtllmOptions:
 
 @dataclass(frozen=True, slots=True)
 class _Pool:
-    """The blocks of the layers that keep ``window`` tokens, on the rank with the fewest."""
+    """The blocks of the layers that keep ``window`` tokens, on the rank with the fewest.
+
+    No window is longer than the request, so that its blocks are what a request takes."""
 
     window: int
     layers: int
     bytes_per_token: float
     blocks: int
 
-    def held(self, context: int, block: int) -> int:
-        """Blocks that a request of ``context`` tokens takes here."""
-        return -(-min(context, self.window) // block)
+    def held(self, block: int) -> int:
+        """Blocks that a request takes here."""
+        return -(-self.window // block)
 
 
 def trtllm_answer(request: Request, options: TrtllmOptions | None) -> PoolAnswer:
     """The pools of a model of attention layers, one for each window that is kept.
 
-    Raises InputError for layers with a state, for cross-attention, and where no memory is given.
+    Raises InputError for layers with a state, for cross-attention, where no layer keeps anything,
+    and where no memory is given.
     """
     settings = options or TrtllmOptions()
     for group in request.arch.groups:
@@ -80,12 +83,14 @@ def trtllm_answer(request: Request, options: TrtllmOptions | None) -> PoolAnswer
     vector = [min(length, w) for w in settings.max_attention_window] or [length]
     per_layer = _per_layer(need)
     pools = _pools(request, per_layer, vector, memory.likely, block)
+    if not pools:
+        raise InputError(f"no layer of {request.arch.id} keeps a KV cache: there is no pool")
     whole = max(pools, key=lambda pool: pool.window)
     longest = whole.blocks * block
-    if whole.window < length and all(p.blocks >= p.held(length, block) for p in pools):
+    if whole.window < length and all(p.blocks >= p.held(block) for p in pools):
         longest = max(longest, length)  # every layer forgets: no length fills the pool
-    at_once = min(p.blocks / max(p.held(length, block), 1) for p in pools)
-    if len(pools) == 1 and whole.window >= length:
+    at_once = min(p.blocks / p.held(block) for p in pools)
+    if len(pools) == 1 and whole.window == length:
         at_once = longest / length
     windowed = any(
         isinstance(g.layer, Attention) and g.layer.kind != "full" for g in request.arch.groups
