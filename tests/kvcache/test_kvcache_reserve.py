@@ -66,6 +66,20 @@ def test_cuda_shows_less_than_the_driver_reports() -> None:
     assert visible_bytes(gpu("GB10")) == gpu("GB10").memory_bytes
 
 
+# Total capacities in GiB as start-up logs and out-of-memory errors print them.
+@pytest.mark.parametrize(
+    ("card", "shown"),
+    [("H100 SXM", "79.19"), ("A100 80GB SXM", "79.32"), ("B200", "178.35"), ("B300", "267.69")],
+)
+def test_what_cuda_shows_is_what_logs_say(card: str, shown: str) -> None:
+    assert f"{visible_bytes(gpu(card)) / GiB:.2f}" == shown
+
+
+def test_cards_of_one_memory_show_the_same_of_it() -> None:
+    assert gpu("H100 PCIe").memory_bytes == gpu("H100 SXM").memory_bytes
+    assert visible_bytes(gpu("H100 PCIe")) == visible_bytes(gpu("H100 SXM"))
+
+
 def test_a_larger_vocabulary_costs_a_larger_sampler() -> None:
     rules = vllm_rules(Version("0.19.0"))
     small, large = (

@@ -1,0 +1,132 @@
+"""Where a vLLM gate's answer turns: the release, the generation, the number of heads."""
+
+from __future__ import annotations
+
+import copy
+
+import pytest
+
+from kvgate.attention import answer
+from kvgate.attention.query import Query
+from kvgate.attention.vllm.constructor import reported
+from kvgate.attention.vllm.release import Device, device
+from kvgate.attention.vllm.selector import judge
+from kvgate.catalog.engines import release
+
+
+@pytest.mark.parametrize(
+    ("version", "said"), [("0.28.0", "ImportError"), ("0.29.0", "ModuleNotFoundError: No module")]
+)
+def test_a_backend_that_cannot_be_imported_is_told_in_full_since_0_29(
+    version: str, said: str
+) -> None:
+    entry = copy.deepcopy(dict(device(release(f"vllm=={version}"), (9, 0)).entry))
+    del entry["backends"]["FLASHINFER"]
+    entry["failures"]["FLASHINFER"] = "ModuleNotFoundError: No module"
+    told = judge(Device(entry, "9.0"), Query(sm=(9, 0), head_size=128))
+    assert told.invalid["FLASHINFER"] == (said,)
+    assert "FLASHINFER" not in told.valid
+    del entry["failures"]["FLASHINFER"]
+    told = judge(Device(entry, "9.0"), Query(sm=(9, 0), head_size=128))
+    assert told.invalid["FLASHINFER"] == ("ImportError",)
+
+
+@pytest.mark.parametrize("version", ["0.32.0", "0.33.0"])
+@pytest.mark.parametrize(
+    ("sm", "fails"), [("8.0", True), ("8.6", True), ("9.0", True), ("10.0", False), ("12.0", True)]
+)
+def test_nvfp4_is_not_split_over_ranks_by_flashinfer_outside_sm10x(
+    version: str, sm: str, fails: bool
+) -> None:
+    row = {"v": version, "sm": sm, "head_size": 128, "kv": "nvfp4", "forced": "FLASHINFER"}
+    assert "then_fails" not in answer({**row, "dcp": 1})
+    told = answer({**row, "dcp": 2}).get("then_fails", "")
+    assert ("cannot read NVFP4 block scales" in told) is fails
+
+
+def test_before_0_32_nothing_but_sm10x_takes_nvfp4() -> None:
+    row = {"v": "0.31.0", "head_size": 128, "kv": "nvfp4", "forced": "FLASHINFER", "dcp": 2}
+    assert answer({**row, "sm": "10.0"})["impl_init"] == "ok"
+    for sm in ("8.0", "9.0", "12.0"):
+        assert "kv_cache_dtype not supported" in answer({**row, "sm": sm})["error"]
+
+
+@pytest.mark.parametrize(
+    ("heads", "dcp", "counts"),
+    [
+        (4, 1, "(8, 16, 32, 64, 128)"), (8, 1, ""), (16, 1, ""), (32, 1, ""), (64, 1, ""),
+        (128, 1, ""), (256, 1, "(8, 16, 32, 64, 128)"), (2, 2, "(8, 16, 32, 64)"), (4, 2, ""),
+        (8, 2, ""), (16, 2, ""), (32, 2, ""), (64, 2, "(8, 16, 32, 64)"), (16, 4, ""),
+        (32, 4, "(8, 16, 32, 64)"), (128, 2, "(8, 16, 32, 64)"),
+    ],
+)  # fmt: skip
+def test_sparse_mla_of_fa4_counts_the_heads_of_all_ranks(heads: int, dcp: int, counts: str) -> None:
+    told = answer(
+        {
+            "v": "0.33.0", "sm": "10.0", "head_size": 576, "mla": True, "sparse": True,
+            "num_heads": heads, "dcp": dcp, "forced": "FLASH_ATTN_MLA_SPARSE_FA4",
+        }
+    )  # fmt: skip
+    if counts:
+        why = f"requires {counts} gathered query heads, got num_heads={heads} * dcp_size={dcp}"
+        assert why in told["error"]
+    else:
+        assert told["selected"] == "FlashAttnMLASparseFA4Backend"
+
+
+@pytest.mark.parametrize(
+    ("version", "nope", "said"),
+    [
+        ("0.18.1", 128, None), ("0.18.1", 192, "qk_nope_head_dim == 128, but got 192"),
+        ("0.19.0", 128, None), ("0.19.0", 192, None),
+        ("0.19.0", 64, "qk_nope_head_dim in [128, 192], but got 64"),
+        ("0.29.0", 192, None), ("0.30.0", 192, None), ("0.33.0", 192, None),
+        ("0.33.0", 256, "qk_nope_head_dim in [128, 192], but got 256"),
+    ],
+)  # fmt: skip
+def test_which_widths_sparse_mla_takes_moved_in_0_19(
+    version: str, nope: int, said: str | None
+) -> None:
+    told = answer(
+        {
+            "v": version, "sm": "10.0", "head_size": 576, "mla": True, "sparse": True,
+            "qk_nope_head_dim": nope, "forced": "FLASHINFER_MLA_SPARSE",
+        }
+    )  # fmt: skip
+    if said is None:
+        assert told["selected"].startswith("FlashInferMLASparse")
+    else:
+        assert said in told["error"]
+
+
+# What a Triton tile of 512-wide heads asks for: 32 rows of queries, keys and values, 2 B each.
+_TILE = 98_304
+
+
+@pytest.mark.parametrize(
+    ("sm", "head", "name", "needed", "limit"),
+    [
+        ((7, 5), 512, "TRITON_ATTN", _TILE, 65_536),
+        ((7, 5), 511, "TRITON_ATTN", None, 65_536),
+        ((8, 0), 512, "TRITON_ATTN", None, 166_912),
+        ((8, 0), 1024, "TRITON_ATTN", 2 * _TILE, 166_912),
+        ((8, 6), 512, "TRITON_ATTN", None, 101_376),
+        ((8, 6), 528, "TRITON_ATTN", None, 101_376),
+        ((8, 6), 529, "TRITON_ATTN", 101_568, 101_376),
+        ((8, 9), 512, "FLEX_ATTENTION", _TILE, 101_376),
+        ((12, 0), 512, "FLEX_ATTENTION", _TILE, 101_376),
+        ((8, 0), 512, "FLEX_ATTENTION", None, 166_912),
+        ((9, 0), 1024, "TRITON_ATTN", None, None),
+        ((8, 6), 1024, "FLASH_ATTN", None, 101_376),
+    ],
+)
+def test_wide_heads_have_to_fit_into_a_blocks_shared_memory(
+    sm: tuple[int, int], head: int, name: str, needed: int | None, limit: int | None
+) -> None:
+    told = reported(device(release("vllm==0.33.0"), sm), Query(sm=sm, head_size=head), name)
+    if needed is None:
+        assert told is None
+    else:
+        assert told is not None
+        assert f"Required: {needed}, Hardware limit: {limit}." in told.text
+        assert not told.certain
