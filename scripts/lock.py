@@ -1,7 +1,9 @@
 """Write the lock files anew: every package pinned, with hashes, for Python 3.11 to 3.14.
 
-``requirements/dev.lock`` holds what development needs; those in ``.github/requirements`` what the
-action needs (the versions of dev.lock) and what workflows run. Needs uv (``pip install uv``).
+``requirements/dev.lock`` holds what development needs, ``requirements/mutation.txt`` what
+``scripts/mutate.py`` takes besides; those in ``.github/requirements`` what the action needs and
+what workflows run. A package that dev.lock has too is of its version in mutation.txt and the
+action's. Needs uv (``pip install uv``).
 """
 
 from __future__ import annotations
@@ -19,6 +21,11 @@ _GITHUB = ".github/requirements"
 # Each lock file with what it is made from. One serves all platforms.
 LOCKS: dict[str, list[str]] = {
     "requirements/dev.lock": ["--extra", "site", "--group", "dev", "pyproject.toml"],
+    "requirements/mutation.txt": [
+        "--constraint",
+        "requirements/dev.lock",
+        "requirements/mutation.in",
+    ],
     f"{_GITHUB}/action.txt": ["--constraint", "requirements/dev.lock", "pyproject.toml"],
     f"{_GITHUB}/audit.txt": [f"{_GITHUB}/audit.in"],
     f"{_GITHUB}/zizmor.txt": [f"{_GITHUB}/zizmor.in"],

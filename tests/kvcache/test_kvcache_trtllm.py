@@ -113,7 +113,7 @@ def test_a_window_beyond_the_length_is_the_length() -> None:
     pool = _pool(_asked(4, windows=(9000, 4096), kv_cache_memory=GiB, max_model_len=4096))
     assert pool.blocks == GiB // (4 * 4096 * 32)
     assert pool.extra == ()
-    assert pool.max_concurrency == pool.tokens / 4096
+    assert pool.max_concurrency == GiB // (4 * 4096 * 32) * 32 / 4096
 
 
 def test_a_request_takes_whole_blocks_of_each_window() -> None:
@@ -187,7 +187,10 @@ def test_the_block_is_the_settings_or_what_is_asked_for() -> None:
 
 def test_pools_are_told_from_the_shortest_window_on() -> None:
     pool = _pool(_asked(2, windows=(4096, 1024), kv_cache_memory=GiB, max_model_len=4096))
-    assert list(dict(pool.extra)["windows"]) == ["1024", "4096"]
+    ((name, windows),) = pool.extra
+    assert name == "windows"
+    assert isinstance(windows, dict)
+    assert list(windows) == ["1024", "4096"]
     assert [line[:19] for line in pool.lines] == ["1 layers keep 1,024", "1 layers keep 4,096"]
 
 

@@ -20,7 +20,8 @@ ACTION = ROOT / ".github" / "requirements" / "action.txt"
 _PINNED = re.compile(r"^([\w.-]+)==([^\s;\\]+)", re.MULTILINE)
 # What a package that is asked for documents as its own and always brings along.
 PART_OF = {"pydantic-core": "pydantic", "markupsafe": "jinja2"}
-LOCKS = (DEV, *sorted(ACTION.parent.glob("*.txt")))
+MUTATION = ROOT / "requirements" / "mutation.txt"
+LOCKS = (DEV, MUTATION, *sorted(ACTION.parent.glob("*.txt")))
 
 
 def project() -> dict[str, Any]:
@@ -76,6 +77,13 @@ def test_the_action_runs_the_versions_that_are_tested() -> None:
     held, tested = pinned(ACTION), pinned(DEV)
     assert set(needed_by_the_package()) <= set(held)
     assert {name: v for name, v in held.items() if not v <= tested.get(name, set())} == {}
+
+
+def test_the_mutation_test_runs_beside_the_versions_that_are_tested() -> None:
+    held, tested = pinned(MUTATION), pinned(DEV)
+    assert {"cosmic-ray", "coverage"} <= set(held)
+    assert {name: v for name, v in held.items() if not v <= tested.get(name, v)} == {}
+    assert MUTATION.relative_to(ROOT).as_posix() in (ROOT / "scripts/mutate.py").read_text("utf-8")
 
 
 def test_the_package_imports_nothing_that_it_does_not_ask_for() -> None:
