@@ -16,6 +16,7 @@ from kvgate.claims.functions import formatted, iterate
 from kvgate.claims.limits import Budget, Stop
 from kvgate.claims.methods import attribute, method
 from kvgate.claims.operations import binary, compare, item, unary
+from kvgate.claims.reason import reason
 from kvgate.claims.scope import Scope
 from kvgate.claims.values import DICTS, Stream, admit, described, weigh
 from kvgate.errors import InputError
@@ -24,8 +25,6 @@ __all__ = ["NOTHING", "Interpreter"]
 
 NOTHING = object()
 """What an assignment yields."""
-
-_LONGEST_REASON = 400
 
 
 class Interpreter:
@@ -85,8 +84,7 @@ class Interpreter:
         except MemoryError:
             raise Stop("KV332", "this takes too much memory", node=node) from None
         except Exception as error:  # whatever kvgate or an operator raises is the example's failure
-            reason = f"{type(error).__name__}: {error}"[:_LONGEST_REASON]
-            raise Stop("KV331", reason, node=node) from error
+            raise Stop("KV331", reason(error), node=node) from error
 
     # -- literals and displays -----------------------------------------------------------------
 

@@ -13,6 +13,7 @@ from kvgate.claims.interpreter import NOTHING, Interpreter
 from kvgate.claims.limits import Budget, Limits, Stop
 from kvgate.claims.printing import show
 from kvgate.claims.prompts import Prompt
+from kvgate.claims.reason import reason
 from kvgate.claims.report import Report, Result
 from kvgate.errors import Diagnostic, InputError, Place
 
@@ -147,7 +148,7 @@ def _text(value: object, budget: Budget) -> str:
     except RecursionError:
         raise Stop("KV332", "this value nests too deep to be printed") from None
     except Exception as error:  # a type of kvgate prints itself, and may fail at it
-        raise Stop("KV331", f"{type(error).__name__}: {error}"[:400]) from error
+        raise Stop("KV331", reason(error)) from error
 
 
 def same(want: str, got: str) -> bool:

@@ -24,6 +24,7 @@ __all__ = ["Sizing", "size"]
 
 # CUDA 13.0's release notes: Maxwell, Pascal and Volta are compiled for no more. Read 2026-11-30.
 _BUILT_FOR = (7, 5)
+_MOST_POINTS = 4096
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,8 +72,11 @@ class Sizing:
         """(context, bytes a rank needs, bytes of the pool): GiB against context, as plain values.
 
         Contexts run evenly from 0 to ``max_model_len``, with the windows at which the need bends in
-        between; the pool is 0 where there is none.
+        between; the pool is 0 where there is none. Raises InputError for more points than a picture
+        has pixels.
         """
+        if not 1 <= points <= _MOST_POINTS:
+            raise InputError(f"a plot has from 1 to {_MOST_POINTS:,} points, not {points:,}")
         pool = self.pool.memory.likely if self.pool is not None else 0
         steps = max(points - 1, 1)
         contexts = {self.max_model_len * step // steps for step in range(steps + 1)}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 import warnings
 from dataclasses import dataclass
 
@@ -54,6 +55,28 @@ f"{1:{10 ** 9}d}"
 f"{1:.1000000000f}"
 f"{'x':{'>9'}}"
 ().__ｃｌａｓｓ__
+().__ᶜlass__
+().＿＿class＿＿
+().﹍﹍class﹍﹍
+().︴class
+f"{().＿＿class＿＿}"
+box(＿x=1)
+＿x = 1
+[x for ﹏x in [1]]
+ｅｖａｌ("1")
+ｇｅｔａｔｔｒ((), "a")
+f"{box.__globals__[0]!s:>9}"
+f"{1:{box.__name__}}"
+f"{'{0.__class__}'}".__class__
+f"{(lambda: 1)()}"
+f"{(x := 1)}"
+f"{[y for y in ().__class__]}"
+(lambda f: f(f))(lambda f: f(f))
+[f := box, f]
+box(*().__class__)
+box(**{}.__class__)
+{**().__dict__}
+max(().__class__, key=len)
 ().__𝒸𝓁𝒶𝓈𝓈__
 __import__("os").system("id")
 __builtins__
@@ -143,16 +166,42 @@ x @ y
 """.strip().splitlines()
 
 
+# What would tell of the machine, or differ from run to run.
+INSIDE = re.compile(
+    r"0x[0-9a-f]{4}|<(?:function|object|class|module|built-in)|site-packages|\.py\b"
+)
+
+
 @pytest.mark.parametrize("source", REFUSED_BEFORE_ANYTHING_RUNS)
 def test_what_claims_do_not_have_is_refused_before_anything_runs(source: str) -> None:
     found = report("1", source)
     assert {result.outcome for result in found.results} == {"not-run"}
     assert {p.code for p in found.diagnostics} <= {"KV310", "KV320", "KV321"}
     assert {p.place.line for p in found.diagnostics} == {3}
+    assert not INSIDE.search("\n".join(map(str, found.diagnostics)))
 
 
 REFUSED_WHEN_IT_RUNS = r"""
 "{0.__class__}".format(1)
+"{0.__class__}".format_map({"0": box})
+().a﹍﹍class
+sorted([1], key=max)
+max([1], default=box)
+sum([1], start=box)
+int("1", base=36)
+str(b=1)
+box(**{"content": box})
+box(*[box])
+round(2 ** 4000, -1000)
+divmod(2 ** 4095, 10 ** -1)
+str(2 ** 4096)
+f"{2 ** 4096}"
+"9" * 20001
+int("9" * 1300)
+1 << 2 ** 70
+1 >> -1
+2 ** -(10 ** 10)
+1e308 ** 10
 "{}".format_map({})
 "a".encode()
 "a".translate({})
@@ -271,6 +320,7 @@ def test_what_is_unbounded_or_not_on_offer_stops_with_a_finding(source: str) -> 
     assert [result.outcome for result in found.results] == ["error"]
     assert [p.code for p in found.diagnostics] in (["KV321"], ["KV331"], ["KV332"], ["KV333"])
     assert found.steps <= Limits().example_steps
+    assert not INSIDE.search("\n".join(map(str, found.diagnostics)))
 
 
 @pytest.mark.parametrize(
@@ -422,6 +472,28 @@ def test_an_error_in_a_function_of_kvgate_is_a_finding_whatever_it_is() -> None:
         for source in ("broken({})", "[broken({}) for x in [1]]", "sum(broken({}) for x in [1])"):
             with pytest.raises(InputError):
                 evaluate(source.format(index), {"broken": broken})
+
+
+class EvasiveError(Exception):
+    def __str__(self) -> str:
+        raise RuntimeError
+
+
+def test_what_an_error_says_is_one_line_without_addresses() -> None:
+    for raised, said in (
+        (ValueError(object(), "x"), "ValueError: (<object object>, 'x')"),
+        (ValueError("a\x1b[31m\nb\u2028c"), "ValueError: a [31m b c"),
+        (ValueError("a" * 10_000), "ValueError: " + "a" * 388),
+        (EvasiveError(), "EvasiveError: its text cannot be shown"),
+    ):
+
+        def broken(error: Exception = raised) -> None:
+            raise error
+
+        with pytest.raises(InputError) as caught:
+            evaluate("broken()", {"broken": broken})
+        assert caught.value.message.endswith(said)
+        assert "\n" not in caught.value.message
 
 
 # -- any text at all ----------------------------------------------------------------------------
