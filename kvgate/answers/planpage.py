@@ -97,6 +97,8 @@ def _figures(sizing: Sizing) -> Html:
             rows.append((f"{pool.max_concurrency:.2f}x", "full-length sequences at once"))
         if pool.longest is not None:
             rows.append((f"{pool.longest:,}", "tokens, the longest that fits"))
+        else:
+            rows.append(("no limit", "to a sequence: nothing grows with it"))
         parts.append(_tiles(f"{_engine(sizing)} reserves", rows))
     return element("div", *parts, class_="kv-figures")
 

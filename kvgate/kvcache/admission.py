@@ -9,14 +9,12 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from kvgate.kvcache.grouping import Group, LayerPage
+from kvgate.kvcache.longest import longest
 from kvgate.kvcache.page import Demand
 from kvgate.kvcache.vllm_rules import VllmRules
 from kvgate.units import GiB
 
 __all__ = ["Admission", "Rank"]
-
-# The longest context looked for, where a model's windows or states let almost any length fit.
-_MOST = 1 << 24
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,9 +56,9 @@ class Admission:
         """Bytes that the check compares with."""
         return rank.memory - (rank.per_block if self.rules.null_block else 0)
 
-    def longest(self, most: int | None = None) -> int:
-        """The longest length, up to ``most``, that passes on every stage; 0 where none does."""
-        return min(self._longest_on(rank, most) for rank in self._checked())
+    def longest(self) -> int | None:
+        """The longest length that passes on every stage; 0 where none does, None where all do."""
+        return longest(lambda n: all(self.needed(n, r) <= self.room(r) for r in self._checked()))
 
     def verdict(self) -> tuple[int, str | None]:
         """(bytes needed on the rank that needs most, the engine's message where it refuses)."""
@@ -90,16 +88,9 @@ class Admission:
             return self.stages
         return (min(self.stages, key=lambda rank: rank.memory),)
 
-    def _longest_on(self, rank: Rank, most: int | None) -> int:
+    def _longest_on(self, rank: Rank, most: int) -> int:
         room = self.room(rank)
-        low, high = 0, most or max(self.demand.max_model_len, _MOST)
-        while low < high:
-            middle = (low + high + 1) // 2
-            if self.needed(middle, rank) <= room:
-                low = middle
-            else:
-                high = middle - 1
-        return low
+        return longest(lambda length: self.needed(length, rank) <= room, most) or 0
 
 
 def _gib(count: int) -> str:

@@ -33,8 +33,10 @@ class PoolAnswer:
     ``memory`` is the KV memory per rank in bytes, ``block_size`` the tokens of one block and
     ``blocks`` their number; None where an engine has none. ``tokens`` and ``max_concurrency`` are
     what the engine prints; None where it prints no such thing. ``longest`` is the longest sequence
-    it admits, ``fits`` whether it admits one of the asked length, ``refusal`` its message where it
-    does not. ``extra`` holds figures that only this engine has (slots, split pools), ``lines`` the
+    that fits, None where every length does; ``fits`` whether one of the asked length does,
+    ``refusal`` the engine's message where it does not start, and ``starts_anyway`` why it starts
+    where that length does not fit, with ``admitted`` the longest that its check lets pass (None:
+    any). ``extra`` holds figures that only this engine has (slots, split pools), ``lines`` the
     explanation.
     """
 
@@ -49,3 +51,5 @@ class PoolAnswer:
     lines: tuple[str, ...] = ()
     assumptions: tuple[str, ...] = ()
     extra: tuple[tuple[str, object], ...] = field(default=())
+    starts_anyway: str | None = None
+    admitted: int | None = None

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from kvgate.kvcache.answer import PoolAnswer, Range
+from kvgate.kvcache.longest import NO_LIMIT
 from kvgate.kvcache.needs import Needs
 from kvgate.kvcache.weight import Weights
 from kvgate.units import format_bytes
 
-__all__ = ["explanation"]
+__all__ = ["explanation", "longest_line"]
 
 
 def explanation(
@@ -42,11 +43,19 @@ def explanation(
             )
         lines.append(f"KV memory per GPU: {_range(pool.memory)}")
         lines += pool.lines
-        if pool.longest is not None:
-            lines.append(f"the longest sequence that fits has {pool.longest:,} tokens")
+        lines.append(longest_line(pool))
+        if pool.starts_anyway:
+            lines.append(f"{pool.starts_anyway}; a sequence of {length:,} tokens does not fit")
         if pool.refusal:
             lines.append(pool.refusal)
     return tuple(lines)
+
+
+def longest_line(pool: PoolAnswer) -> str:
+    """The longest sequence that fits, or that there is no limit to it."""
+    if pool.longest is None:
+        return f"the longest sequence that fits: {NO_LIMIT}"
+    return f"the longest sequence that fits has {pool.longest:,} tokens"
 
 
 def _range(memory: Range) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from kvgate.kvcache.explanation import longest_line
 from kvgate.kvcache.needs import GroupNeed
 from kvgate.kvcache.size import Sizing
 from kvgate.units import format_bytes
@@ -45,8 +46,13 @@ def _headline(answer: Sizing) -> Line:
     if answer.fits:
         times = f", {answer.max_concurrency:.2f} at once" if answer.max_concurrency else ""
         return 0, f"{name}: a sequence of {length} fits{times}", "good"
-    longest = answer.pool.longest if answer.pool else None
+    pool = answer.pool
+    longest = pool.longest if pool else None
     most = f"; the longest that does has {longest:,}" if longest else ""
+    if pool is not None and pool.starts_anyway:
+        once = f" ({pool.max_concurrency or 0:.2f} at once)"
+        text = f"{pool.starts_anyway}; a sequence of {length} does not fit{once}{most}"
+        return 0, f"{name}: {text}", "bad"
     return 0, f"{name}: a sequence of {length} does not fit{most}", "bad"
 
 
@@ -92,7 +98,6 @@ def _pool(answer: Sizing) -> Iterator[str]:
             f"Maximum concurrency for {answer.max_model_len:,} tokens per request: "
             f"{pool.max_concurrency:.2f}x"
         )
-    if pool.longest is not None:
-        yield f"the longest sequence that fits has {pool.longest:,} tokens"
+    yield longest_line(pool)
     if pool.refusal:
         yield pool.refusal

@@ -14,6 +14,7 @@ from kvgate.catalog.formats import KvFormat
 from kvgate.errors import InputError, nearest
 from kvgate.kvcache.answer import PoolAnswer, Range
 from kvgate.kvcache.choice import choose_format
+from kvgate.kvcache.longest import longest
 from kvgate.kvcache.request import Request
 from kvgate.kvcache.reserve import visible_bytes
 from kvgate.kvcache.states import state_bytes, state_dtypes
@@ -160,7 +161,6 @@ def llama_answer(request: Request, options: LlamaOptions | None) -> PoolAnswer:
     cache = llama_cache(request.arch, request.max_model_len, settings)
     memory, notes = _memory(request)
     per_card = cache.bytes_ // request.pp
-    longest = _longest(request, settings, memory.likely)
     lines = [
         f"{cache.cells:,} cells x {cache.streams} streams: {format_bytes(cache.base_bytes)} "
         f"(K {settings.cache_type_k}, V {settings.cache_type_v})"
@@ -172,7 +172,8 @@ def llama_answer(request: Request, options: LlamaOptions | None) -> PoolAnswer:
     fits = per_card <= memory.likely
     return PoolAnswer(
         memory=memory, block_size=1, blocks=None, tokens=cache.cells * cache.streams,
-        max_concurrency=float(settings.slots), longest=longest, fits=fits,
+        max_concurrency=float(settings.slots),
+        longest=_longest(request, settings, memory.likely), fits=fits,
         refusal=None if fits else f"the cache takes {format_bytes(per_card)} a card",
         lines=tuple(lines), assumptions=notes,
         extra=(("allocated_bytes", cache.bytes_), ("swa_cells", cache.swa_cells),
@@ -180,15 +181,8 @@ def llama_answer(request: Request, options: LlamaOptions | None) -> PoolAnswer:
     )  # fmt: skip
 
 
-def _longest(request: Request, options: LlamaOptions, memory: int) -> int:
-    low, high = 0, 1 << 24
-    while low < high:
-        middle = (low + high + 1) // 2
-        if llama_cache(request.arch, middle, options).bytes_ // request.pp <= memory:
-            low = middle
-        else:
-            high = middle - 1
-    return low
+def _longest(request: Request, options: LlamaOptions, memory: int) -> int | None:
+    return longest(lambda n: llama_cache(request.arch, n, options).bytes_ // request.pp <= memory)
 
 
 def _memory(request: Request) -> tuple[Range, tuple[str, ...]]:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from kvgate.kvcache.admission import Admission, Rank
 from kvgate.kvcache.grouping import Group, asked_bytes, block_bytes, group_layers
+from kvgate.kvcache.longest import longest
 from kvgate.kvcache.page import Demand
 from kvgate.kvcache.stages import pipeline_stages
 from kvgate.kvcache.vllm_pages import PagePlan
@@ -22,9 +23,10 @@ class VllmPool:
     ``bytes_per_rank`` is the memory given (the smallest rank's), ``bytes_per_block`` the largest
     stage's, ``blocks`` the smallest rank's. ``tokens`` and ``concurrency`` are what this version
     prints as "GPU KV cache size" and "Maximum concurrency". ``needed`` is what one request of
-    ``max_model_len`` takes (bytes per rank, as the start-up check counts them), ``longest`` the
-    longest ``max_model_len`` that passes the check, 0 where none does. ``refusal`` is the engine's
-    message where it does not start.
+    ``max_model_len`` takes (bytes per rank, as the start-up check counts them), ``admitted`` the
+    longest ``max_model_len`` that passes the check, and ``longest`` the longest that passes it and
+    that the blocks hold: 0 where none does, None where every length does. ``refusal`` is the
+    engine's message where it does not start.
     """
 
     bytes_per_rank: int
@@ -36,9 +38,18 @@ class VllmPool:
     tokens: int
     concurrency: float
     needed: int
-    longest: int
+    admitted: int | None
+    longest: int | None
     refusal: str | None
     lines: tuple[str, ...]
+
+    @property
+    def holds(self) -> bool:
+        """Whether the engine starts and its blocks hold one request of ``max_model_len``.
+
+        A check that counts fewer blocks than a request takes lets more start than that.
+        """
+        return self.refusal is None and sum(self.blocks_per_request) <= self.blocks
 
 
 def vllm_pool(
@@ -86,10 +97,18 @@ def vllm_pool(
         rules=rules, demand=demand, layers=plan.layers,
     )  # fmt: skip
     needed, refusal = check.verdict()
+
+    def room_for(length: int) -> bool:
+        asked_for = replace(demand, max_model_len=length)
+        return sum(group.blocks(asked_for) for group in groups) <= blocks
+
+    admitted, room = check.longest(), longest(room_for)
+    both = [most for most in (admitted, room) if most is not None]
     return VllmPool(
         bytes_per_rank=min(memory), bytes_per_block=worst, blocks=blocks,
         block_size=plan.block_size, groups=groups, blocks_per_request=per_request, tokens=tokens,
-        concurrency=concurrency, needed=needed, longest=check.longest(), refusal=refusal,
+        concurrency=concurrency, needed=needed, admitted=admitted, longest=min(both, default=None),
+        refusal=refusal,
         lines=_explain(groups, per_request, worst, blocks, tokens, concurrency, rules, demand),
     )  # fmt: skip
 
@@ -150,6 +169,6 @@ def _explain(
 def _without_cache(memory: int, demand: Demand) -> VllmPool:
     return VllmPool(
         bytes_per_rank=memory, bytes_per_block=0, blocks=1, block_size=0, groups=(),
-        blocks_per_request=(), tokens=0, concurrency=0.0, needed=0, longest=demand.max_model_len,
+        blocks_per_request=(), tokens=0, concurrency=0.0, needed=0, admitted=None, longest=None,
         refusal=None, lines=("the model keeps nothing between tokens",),
     )  # fmt: skip

@@ -33,9 +33,10 @@ class SglangPool:
     """SGLang's pools on one rank.
 
     ``budget`` bytes are left for tokens; ``cell`` is the bytes a token of ``tokens``
-    (``max_total_num_tokens``) costs. ``swa_tokens`` is the windowed layers' own pool, ``slots`` the
-    state slots and ``slots_per_request`` what a request takes of them. ``error`` is the engine's
-    message where it does not start, and then nothing after ``budget`` is set.
+    (``max_total_num_tokens``) costs, 0 where no layer keeps any. ``swa_tokens`` is the windowed
+    layers' own pool, ``slots`` the state slots and ``slots_per_request`` what a request takes of
+    them. ``error`` is the engine's message where it does not start, and then nothing after
+    ``budget`` is set.
     """
 
     mem_fraction_static: float
@@ -136,6 +137,8 @@ def _token_pool(
         limit = budget // whole if whole else 1 << 62
         tokens = _floor(_capped(limit, options), page)
         line = f"{budget:,} B / {whole:,} B a token = {tokens:,} tokens (pages of {page})"
+        if not whole:
+            line = "no layer keeps anything by the token: the state slots bound the requests alone"
         return SglangPool(fraction, budget, whole, tokens, lines=(line,))
     per_layer = cells.full // cells.full_layers if cells.full_layers else 0
     full = cells.full + per_layer * drafts

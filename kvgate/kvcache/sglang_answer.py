@@ -151,9 +151,11 @@ def _answer(
 ) -> PoolAnswer:
     low, likely, high = pools
     tokens = likely.tokens
-    longest = max(tokens - page, 0) if likely.error is None else 0
+    # Where no layer keeps a token, there is no pool of them to fill.
+    counted = likely.error is not None or likely.cell > 0
+    longest = (max(tokens - page, 0) if likely.error is None else 0) if counted else None
     spread: tuple[str, ...] = ()
-    if low.tokens != high.tokens:
+    if counted and low.tokens != high.tokens:
         spread = (f"from {low.tokens:,} to {high.tokens:,} tokens over the range of memory",)
     concurrency = None
     if likely.error is None and request.max_model_len:
@@ -167,9 +169,10 @@ def _answer(
     if likely.slots is not None:
         extra.append(("state_slots", likely.slots))
     return PoolAnswer(
-        memory=memory, block_size=page, blocks=tokens // page if page else None, tokens=tokens,
+        memory=memory, block_size=page, blocks=tokens // page if page and counted else None,
+        tokens=tokens if counted else None,
         max_concurrency=concurrency, longest=longest,
-        fits=likely.error is None and request.max_model_len <= longest,
+        fits=likely.error is None and (longest is None or request.max_model_len <= longest),
         refusal=likely.error,
         lines=(f"budget {format_bytes(likely.budget)}", *likely.lines, *spread),
         assumptions=notes, extra=(*extra, *likely.extra),

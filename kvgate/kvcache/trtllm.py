@@ -86,12 +86,13 @@ def trtllm_answer(request: Request, options: TrtllmOptions | None) -> PoolAnswer
     if not pools:
         raise InputError(f"no layer of {request.arch.id} keeps a KV cache: there is no pool")
     whole = max(pools, key=lambda pool: pool.window)
-    longest = whole.blocks * block
+    tokens = whole.blocks * block
+    longest: int | None = tokens
     if whole.window < length and all(p.blocks >= p.held(block) for p in pools):
-        longest = max(longest, length)  # every layer forgets: no length fills the pool
+        longest = None  # every layer forgets: no length fills the pool
     at_once = min(p.blocks / p.held(block) for p in pools)
     if len(pools) == 1 and whole.window == length:
-        at_once = longest / length
+        at_once = tokens / length
     windowed = any(
         isinstance(g.layer, Attention) and g.layer.kind != "full" for g in request.arch.groups
     )
@@ -101,7 +102,7 @@ def trtllm_answer(request: Request, options: TrtllmOptions | None) -> PoolAnswer
             "a KV-cache manager of version 2 may derive the windows itself",
         )
     return PoolAnswer(
-        memory=memory, block_size=block, blocks=sum(p.blocks for p in pools), tokens=longest,
+        memory=memory, block_size=block, blocks=sum(p.blocks for p in pools), tokens=tokens,
         max_concurrency=at_once, longest=longest, fits=at_once >= 1,
         lines=tuple(_lines(pools, memory.likely, block)), assumptions=notes,
         extra=(("windows", {str(p.window): p.blocks for p in pools}),) if len(pools) > 1 else (),

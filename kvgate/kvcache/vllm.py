@@ -87,8 +87,9 @@ def vllm_answer(request: Request) -> VllmAnswer:
         lines = [*reserve.lines, *lines, *_spread(memory, pool_of, request.pp)]
     answer = PoolAnswer(
         memory=memory, block_size=pool.block_size, blocks=pool.blocks, tokens=pool.tokens,
-        max_concurrency=pool.concurrency, longest=pool.longest, fits=pool.refusal is None,
+        max_concurrency=pool.concurrency, longest=pool.longest, fits=pool.holds,
         refusal=pool.refusal, lines=tuple(lines),
+        starts_anyway=_why_it_starts(request, rules, pool), admitted=pool.admitted,
         assumptions=(*defaults.assumptions, *plan.assumptions,
                      *(reserve.assumptions if reserve is not None else ())),
     )  # fmt: skip
@@ -220,6 +221,18 @@ def _has_states(arch: Architecture) -> bool:
         not isinstance(group.layer, NoCache) and group.layer.kind not in plain
         for group in arch.groups
     )
+
+
+def _why_it_starts(request: Request, rules: VllmRules, pool: VllmPool) -> str | None:
+    """Why vLLM starts with a length that its pool does not hold; None where it does neither."""
+    if pool.holds or pool.refusal is not None:
+        return None
+    counts = (
+        "counts the first group only"
+        if rules.needs_by_group and not rules.needs_all_groups
+        else "counts fewer blocks than a request takes"
+    )
+    return f"vllm {request.version} starts, because its check {counts}"
 
 
 def _spread(memory: Range, pool_of: object, pp: int) -> list[str]:

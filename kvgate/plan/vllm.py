@@ -102,8 +102,9 @@ def _size(draft: Draft, kv_cache_memory: int | None) -> None:
 
     found = draft.attempt("size", lambda: ask(count(draft.settings, "max_model_len")))
     if found is not None and found.fits is False and get("max_model_len") in (-1, "auto"):
-        # vLLM then takes the longest that fits, so that is the length it runs with.
-        longest = found.pool.longest if found.pool is not None else None
+        # vLLM then takes the longest that its check admits, so that is the length it runs with.
+        refused = found.pool is not None and found.pool.refusal is not None
+        longest = found.pool.admitted if found.pool is not None and refused else None
         if longest:
             found = draft.attempt("size", lambda: ask(longest))
             draft.assumed.append(f"the automatic length comes to {longest:,} tokens here")

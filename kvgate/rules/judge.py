@@ -99,11 +99,27 @@ def _own(plan: Plan, told: list[str]) -> list[Judged]:
     if plan.gates is not None and not plan.gates.error:
         texts = dict.fromkeys(f"{f.backend}: {f.text}" for f in plan.gates.then_fails if f.certain)
         said += [_blocks(LATER, "a backend is chosen, then fails", text) for text in texts]
-    pool = plan.sizing.pool if plan.sizing is not None else None
-    if pool is not None and not pool.fits:
-        message = pool.refusal or "one sequence of the full length does not fit"
-        said.append(_blocks(POOL, "the KV cache does not fit", message))
+    said += _pool(plan)
     return [one for one in said if not any(_quotes(text, one) for text in told)]
+
+
+def _pool(plan: Plan) -> list[Judged]:
+    """That one sequence of the full length does not fit, whether or not the engine says so."""
+    pool = plan.sizing.pool if plan.sizing is not None else None
+    if plan.sizing is None or pool is None or pool.fits:
+        return []
+    title, length = "the KV cache does not fit", f"{plan.sizing.max_model_len:,} tokens"
+    if not pool.starts_anyway:
+        return [_blocks(POOL, title, pool.refusal or f"one sequence of {length} does not fit")]
+    message = (
+        f"{pool.starts_anyway}; a sequence of {length} does not fit "
+        f"({pool.max_concurrency or 0:.2f} at once)"
+    )
+    fix = ""
+    if pool.longest:
+        message += f"; the longest that does has {pool.longest:,} tokens"
+        fix = plan.with_flag("--max-model-len", str(pool.longest))
+    return [Judged(POOL, "fails-later", title, Finding(message, (), fix))]
 
 
 def _quotes(text: str, own: Judged) -> bool:

@@ -20,8 +20,8 @@ def kv_cache_does_not_fit(plan: Plan) -> Verdict:
         lacks = plan.lacks("size") or plan.lacks("gpu") or "the KV memory of the GPU"
         return _beyond_the_gpu(plan) or Undecided(lacks)
     pool = sizing.pool
-    if pool.fits:
-        return None
+    if pool.fits or pool.starts_anyway:
+        return None  # an engine that starts anyway says nothing: see the judge
     length = f"{sizing.max_model_len:,} tokens"
     need = format_bytes(sizing.needs.rank_sequence_bytes(sizing.max_model_len))
     because = (

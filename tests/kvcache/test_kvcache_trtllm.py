@@ -61,7 +61,7 @@ def test_where_every_layer_forgets_no_length_fills_the_pool() -> None:
     assert pool.blocks == GiB // (131_072 * 32) == 256
     assert pool.max_concurrency == 256 / 128
     assert pool.fits
-    assert pool.longest == _LENGTH
+    assert pool.longest is None
 
 
 def test_the_stage_with_the_most_to_keep_decides() -> None:
@@ -152,9 +152,9 @@ def test_windows_whose_pool_holds_no_request_bound_the_length() -> None:
     assert not pool.fits
     just = _pool(_asked(1, windows=(2048,), kv_cache_memory=GiB // 128, max_model_len=4096))
     assert (just.blocks, just.max_concurrency, just.fits) == (64, 1.0, True)
-    assert just.longest == 4096
+    assert just.longest is None  # every layer forgets what is beyond its window
     much = _pool(_asked(1, windows=(2048,), kv_cache_memory=GiB, max_model_len=4096))
-    assert much.longest == GiB // 4096
+    assert much.longest is None
 
 
 def test_where_one_pool_of_two_holds_no_request_the_length_stays_bounded() -> None:
@@ -164,7 +164,7 @@ def test_where_one_pool_of_two_holds_no_request_the_length_stays_bounded() -> No
     )
     # 8 MiB for each: 32 blocks for the two layers of 1,024 tokens, 64 for the one of 2,048.
     assert dict(pool.extra) == {"windows": {"1024": 32, "2048": 64}}
-    assert (pool.max_concurrency, pool.longest, pool.fits) == (1.0, 4096, True)
+    assert (pool.max_concurrency, pool.longest, pool.fits) == (1.0, None, True)
     # 48 blocks for each of two layers hold the first window but not the second.
     half = _pool(_asked(2, windows=(1024, 2048), kv_cache_memory=12 << 20, max_model_len=4096))
     assert dict(half.extra) == {"windows": {"1024": 48, "2048": 48}}
