@@ -7,7 +7,7 @@ from typing import Any
 
 from kvgate.errors import InputError
 
-__all__ = ["FLAGS", "engine_options"]
+__all__ = ["FLAGS", "engine_options", "request_length"]
 
 # Flag -> (engine, its name in that engine's options).
 FLAGS: dict[str, tuple[str, str]] = {
@@ -25,6 +25,7 @@ FLAGS: dict[str, tuple[str, str]] = {
     "--swa-full": ("llama.cpp", "swa_full"),
     "--cache-type-k": ("llama.cpp", "cache_type_k"),
     "--cache-type-v": ("llama.cpp", "cache_type_v"),
+    "--gguf-mla": ("llama.cpp", "mla"),
     "--free-gpu-memory-fraction": ("tensorrt-llm", "free_gpu_memory_fraction"),
     "--tokens-per-block": ("tensorrt-llm", "tokens_per_block"),
     "--max-attention-window": ("tensorrt-llm", "max_attention_window"),
@@ -62,3 +63,17 @@ def engine_options(spec: str | None, given: Mapping[str, Any]) -> object | None:
             from kvgate.kvcache.trtllm import TrtllmOptions
 
             return TrtllmOptions(**values)
+
+
+def request_length(
+    tokens: int, spec: str | None, options: object | None, trained: int | None
+) -> int | None:
+    """The tokens of one request for ``--ctx-size``, which llama.cpp divides by its slots."""
+    from kvgate.kvcache.request import engine_version
+
+    if engine_version(spec)[0] != "llama.cpp":
+        return tokens
+    from kvgate.kvcache.llamacpp import LlamaOptions, slot_context
+
+    own = options if isinstance(options, LlamaOptions) else LlamaOptions()
+    return slot_context(tokens, own, trained)

@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from kvgate.cli.engine_options import FLAGS, engine_options
+from kvgate.cli.engine_options import FLAGS, engine_options, request_length
 from kvgate.errors import InputError
 from kvgate.units import GiB, parse_bytes, parse_count
 
@@ -90,8 +90,10 @@ _OPTIONS: tuple[tuple[tuple[str, ...], str, dict[str, Any]], ...] = (
     (("--quantization", "-q"), "quantization",
      {"help": "The engine's own quantisation of a 16-bit checkpoint."}),
     (("--block-size",), "block_size", {"type": _RANKS, "help": "Tokens in a block of the cache."}),
-    (("--max-model-len", "--context-length", "--ctx-size", "-c"), "max_model_len",
+    (("--max-model-len", "--context-length"), "max_model_len",
      {"type": _COUNT, "help": "Tokens; 128k is 128,000, 128K is 131,072."}),
+    (("--ctx-size", "-c"), "ctx_size",
+     {"type": _COUNT, "help": "The same; of llama.cpp, the tokens of all slots together."}),
     (("--max-num-batched-tokens",), "max_num_batched_tokens",
      {"type": _COUNT, "help": "Tokens in one step of the engine."}),
     (("--max-num-seqs",), "max_num_seqs", {"type": _COUNT, "help": "Sequences at once."}),
@@ -140,6 +142,9 @@ _ONE_ENGINE: dict[str, dict[str, Any]] = {
     "--swa-full": {"is_flag": True, "help": "llama.cpp: keep windowed layers whole."},
     "--cache-type-k": {"help": "llama.cpp: the keys' type."},
     "--cache-type-v": {"help": "llama.cpp: the values' type."},
+    "--gguf-mla":
+        {"type": click.Choice(["expanded", "latent"]),
+         "help": "llama.cpp: what the GGUF file of an MLA model holds."},
     "--free-gpu-memory-fraction":
         {"type": _SHARE, "help": "TensorRT-LLM: the share of free memory for the pool."},
     "--tokens-per-block": {"type": _RANKS, "help": "TensorRT-LLM: tokens of a block."},
@@ -177,6 +182,14 @@ def command(model: str, **given: Any) -> None:
     if memory is not None and in_bytes is not None:
         raise InputError("KV memory is given twice", hint="say --kv-cache-memory, in GiB")
     skipped = given.pop("kv_cache_dtype_skip_layers")
+    options = engine_options(given["engine"], own)
+    context = given.pop("ctx_size")
+    if context is not None:
+        if given["max_model_len"] is not None:
+            raise InputError("the length is given twice", hint="--max-model-len is of one request")
+        given["max_model_len"] = request_length(
+            context, given["engine"], options, source.architecture.max_position_embeddings
+        )
     answer = size(
         source.architecture,
         kv_cache_memory=memory if in_bytes is None else in_bytes,
@@ -185,7 +198,7 @@ def command(model: str, **given: Any) -> None:
         speculative_tokens=_drafted(given.pop("speculative_config")),
         hybrid_kv_cache_manager=not given.pop("unified"),
         kv_cache_dtype_skip_layers=skipped.split(",") if skipped else (),
-        options=engine_options(given["engine"], own),
+        options=options,
         **given,
     )
     if plot:

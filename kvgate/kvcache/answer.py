@@ -36,8 +36,9 @@ class PoolAnswer:
     that fits, None where every length does; ``fits`` whether one of the asked length does,
     ``refusal`` the engine's message where it does not start, and ``starts_anyway`` why it starts
     where that length does not fit, with ``admitted`` the longest that its check lets pass (None:
-    any). ``extra`` holds figures that only this engine has (slots, split pools), ``lines`` the
-    explanation.
+    any). ``undecided`` is whether the length fits at one end of the memory's range and not at the
+    other, for engines whose range is wide. ``extra`` holds figures that only this engine has
+    (slots, split pools), ``lines`` the explanation.
     """
 
     memory: Range
@@ -53,3 +54,4 @@ class PoolAnswer:
     extra: tuple[tuple[str, object], ...] = field(default=())
     starts_anyway: str | None = None
     admitted: int | None = None
+    undecided: bool = False

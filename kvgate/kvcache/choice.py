@@ -7,7 +7,7 @@ KV cache, the model family's hook in the engine, the engine's version, and the G
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from packaging.version import Version
 
@@ -105,9 +105,7 @@ def choose_format(
         case "sglang":
             return _sglang(arch, sm, asked, runs_in, notes)
         case "llama.cpp":
-            name = "f16" if asked == "auto" else _known(asked, _LLAMA_NAMES, engine)
-            why = "llama.cpp's default" if asked == "auto" else f"--cache-type {name}"
-            return KvChoice(name, kv_format(name), why, assumed=notes)
+            return _llama(arch, asked, notes)
         case "tensorrt-llm":
             return _trtllm(arch, asked, runs_in, notes)
     raise InputError(f"kvgate knows no KV dtypes of engine {engine!r}")
@@ -312,6 +310,26 @@ def _sglang(
         )  # fmt: skip
     name = runs_in if flag in ("auto", "bf16", "bfloat16") else flag
     return KvChoice(flag, kv_format(name), why, indexer=indexer, assumed=notes)
+
+
+def _llama(arch: Architecture, asked: str, notes: tuple[str, ...]) -> KvChoice:
+    """``K/V`` where keys and values have types of their own, as --cache-type-k and -v say."""
+    if asked == "auto":
+        return KvChoice("f16", kv_format("f16"), "llama.cpp's default", assumed=notes)
+    names = tuple(_known(name, _LLAMA_NAMES, "llama.cpp") for name in asked.split("/", 1))
+    if len(set(names)) == 1:
+        return KvChoice(names[0], kv_format(names[0]), f"--cache-type {names[0]}", assumed=notes)
+    keys, values = (kv_format(name) for name in names)
+    why = f"--cache-type-k {names[0]}, --cache-type-v {names[1]}"
+    if any(isinstance(group.layer, MLA) for group in arch.groups):
+        # A latent is kept once, as keys.
+        return KvChoice(names[0], keys, why, assumed=notes)
+    both = replace(
+        keys, name=asked, scales=f"keys: {keys.scales}; values: {values.scales}",
+        parts=(*(replace(part, side="key") for part in keys.parts),
+               *(replace(part, side="value") for part in values.parts)),
+    )  # fmt: skip
+    return KvChoice(asked, both, why, assumed=notes)
 
 
 def _trtllm(arch: Architecture, asked: str, runs_in: str, notes: tuple[str, ...]) -> KvChoice:

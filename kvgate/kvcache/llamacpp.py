@@ -6,7 +6,7 @@ src/llama-kv-cache.cpp, src/llama-kv-cache-iswa.cpp and src/llama-memory-recurre
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from kvgate.architecture.layers import MLA, Attention, CompressedAttention, NoCache
 from kvgate.architecture.model import Architecture
@@ -16,11 +16,13 @@ from kvgate.kvcache.answer import PoolAnswer, Range
 from kvgate.kvcache.choice import choose_format
 from kvgate.kvcache.longest import longest
 from kvgate.kvcache.request import Request
-from kvgate.kvcache.reserve import visible_bytes
+from kvgate.kvcache.reserve import nothing_left, visible_bytes
 from kvgate.kvcache.states import state_bytes, state_dtypes
 from kvgate.units import GiB, format_bytes
 
-__all__ = ["LlamaCache", "LlamaOptions", "llama_answer", "llama_cache"]
+__all__ = [
+    "LlamaCache", "LlamaOptions", "cache_types", "llama_answer", "llama_cache", "slot_context",
+]  # fmt: skip
 
 _PADDING = 256
 _MLA = ("expanded", "latent")
@@ -67,6 +69,40 @@ class LlamaCache:
     def bytes_(self) -> int:
         """All of it."""
         return self.base_bytes + self.swa_bytes + self.state_bytes
+
+
+def slot_context(total: int, options: LlamaOptions, trained: int | None) -> int | None:
+    """The tokens of one request where ``--ctx-size`` is ``total``: the context of all slots
+    together, which they share evenly, or as one where it is unified.
+
+    0 stands for the length the model was ``trained`` on, None where that isn't known. Raises
+    InputError where a slot gets none. Source: llama.cpp, src/llama-context.cpp, and the record
+    lcpp-ctx-size-split-across-slots.
+    """
+    tokens = total or trained
+    if tokens is None or options.unified:
+        return tokens
+    if tokens < options.slots:
+        raise InputError(
+            f"a context of {tokens} tokens leaves none for each of {options.slots} slots",
+            hint="--ctx-size is for all slots together",
+        )
+    return tokens // options.slots
+
+
+def cache_types(kv_cache_dtype: str, options: LlamaOptions | None) -> str:
+    """The cache's types as one dtype: ``auto``, a type, or ``K/V`` where keys and values differ.
+
+    Raises InputError where both a dtype and types of K and V are given.
+    """
+    keys, values = (options.cache_type_k, options.cache_type_v) if options else ("f16", "f16")
+    if keys == values == "f16":
+        return kv_cache_dtype
+    if kv_cache_dtype != "auto":
+        raise InputError(
+            "the cache's type is given twice", hint="say --cache-type-k and --cache-type-v alone"
+        )
+    return keys if keys == values else f"{keys}/{values}"
 
 
 def llama_cache(arch: Architecture, context: int, options: LlamaOptions) -> LlamaCache:
@@ -130,7 +166,7 @@ def _latent(layer: MLA, options: LlamaOptions, keys: KvFormat, values: KvFormat)
     if options.mla is None:
         raise InputError(
             "a GGUF file of an MLA model holds expanded heads or the latent",
-            hint="say which: LlamaOptions(mla='expanded') or LlamaOptions(mla='latent')",
+            hint="say which the file holds: --gguf-mla latent, or --gguf-mla expanded",
         )
     if options.mla == "latent":
         return keys.side_bytes(layer.head_size)
@@ -153,11 +189,8 @@ def llama_answer(request: Request, options: LlamaOptions | None) -> PoolAnswer:
         )
     settings = options or LlamaOptions()
     if request.kv_cache_dtype != "auto":
-        kind = request.kv_cache_dtype
-        settings = LlamaOptions(
-            settings.slots, settings.unified, settings.ubatch, settings.swa_full, kind, kind,
-            settings.mla,
-        )  # fmt: skip
+        keys, _, values = request.kv_cache_dtype.partition("/")
+        settings = replace(settings, cache_type_k=keys, cache_type_v=values or keys)
     cache = llama_cache(request.arch, request.max_model_len, settings)
     memory, notes = _memory(request)
     per_card = cache.bytes_ // request.pp
@@ -170,11 +203,16 @@ def llama_answer(request: Request, options: LlamaOptions | None) -> PoolAnswer:
     if cache.state_bytes:
         lines.append(f"states of {settings.slots} slots in f32: {format_bytes(cache.state_bytes)}")
     fits = per_card <= memory.likely
+    refusal = f"the cache takes {format_bytes(per_card)} a card"
+    if memory.likely == 0:
+        refusal = f"{nothing_left(request)}, and {refusal}"
     return PoolAnswer(
-        memory=memory, block_size=1, blocks=None, tokens=cache.cells * cache.streams,
-        max_concurrency=float(settings.slots),
+        memory=memory, block_size=1, blocks=None,
+        tokens=cache.cells * cache.streams if fits else None,
+        max_concurrency=(1.0 if settings.unified else float(settings.slots)) if fits else None,
         longest=_longest(request, settings, memory.likely), fits=fits,
-        refusal=None if fits else f"the cache takes {format_bytes(per_card)} a card",
+        refusal=None if fits else refusal,
+        undecided=memory.low < per_card <= memory.high,
         lines=tuple(lines), assumptions=notes,
         extra=(("allocated_bytes", cache.bytes_), ("swa_cells", cache.swa_cells),
                ("state_bytes", cache.state_bytes)),
@@ -191,5 +229,5 @@ def _memory(request: Request) -> tuple[Range, tuple[str, ...]]:
     if request.gpu is None or request.weights_bytes is None:
         raise InputError("no memory to fit the cache into", hint="say --gpu or --kv-cache-memory")
     left = visible_bytes(request.gpu) - request.weights_bytes
-    spread = Range(*(int(left - part * GiB) for part in (2.0, 1.0, 0.5)))
+    spread = Range(*(max(int(left - part * GiB), 0) for part in (2.0, 1.0, 0.5)))
     return spread, ("0.5 to 2 GiB are taken by the context and compute buffers",)

@@ -28,7 +28,7 @@ from kvgate.kvcache.request import Request
 from kvgate.kvcache.vllm_rules import VllmRules
 from kvgate.units import GiB, MiB, format_bytes
 
-__all__ = ["Reserve", "Terms", "available", "reserve_terms", "visible_bytes"]
+__all__ = ["Reserve", "Terms", "available", "nothing_left", "reserve_terms", "visible_bytes"]
 
 # What CUDA shows, in MiB, where a log or a torch reading gave it.
 _VISIBLE_MIB = {
@@ -83,6 +83,15 @@ def visible_bytes(gpu: Gpu) -> int:
         return known * MiB
     # Firmware and page tables keep a fixed part and one that grows with the card.
     return int(gpu.memory_bytes - 0.3 * GiB - 0.003 * gpu.memory_bytes)
+
+
+def nothing_left(request: Request) -> str:
+    """Why there is no memory for a cache, in words."""
+    if request.memory is not None or request.gpu is None:
+        return "there is no KV memory"
+    if (request.weights_bytes or 0) > visible_bytes(request.gpu):
+        return "the weights alone exceed the card"
+    return "the weights leave nothing of the card"
 
 
 def reserve_terms(

@@ -175,6 +175,8 @@ def size(
         # A version whose allocator nobody read is refused, also where only the need is asked for.
         vllm_rules(version)
     check_accepted(name, version, kv_cache_dtype)
+    if name == "llama.cpp":
+        kv_cache_dtype = _llama_types(kv_cache_dtype, options)
     card = _gpu(gpu)
     length = engines_length(arch, max_model_len, engine=name, version=version)
     memory = [kv_cache_memory] if isinstance(kv_cache_memory, int) else kv_cache_memory
@@ -264,6 +266,13 @@ def _pool(request: Request, options: object | None) -> PoolAnswer:
             return trtllm_answer(request, options)
         case other:
             raise InputError(f"kvgate has no pool model of {other}")
+
+
+def _llama_types(kv_cache_dtype: str, options: object | None) -> str:
+    """The types of K and V decide what the model needs too."""
+    from kvgate.kvcache.llamacpp import LlamaOptions, cache_types
+
+    return cache_types(kv_cache_dtype, options if isinstance(options, LlamaOptions) else None)
 
 
 def _no_options(options: object | None, engine: str) -> None:

@@ -17,7 +17,7 @@ from kvgate.errors import InputError
 from kvgate.kvcache.answer import PoolAnswer, Range
 from kvgate.kvcache.needs import Needs, needs
 from kvgate.kvcache.request import Request
-from kvgate.kvcache.reserve import visible_bytes
+from kvgate.kvcache.reserve import nothing_left, visible_bytes
 from kvgate.kvcache.stages import pipeline_stages
 from kvgate.units import GiB, format_bytes
 
@@ -93,6 +93,11 @@ def trtllm_answer(request: Request, options: TrtllmOptions | None) -> PoolAnswer
     at_once = min(p.blocks / p.held(block) for p in pools)
     if len(pools) == 1 and whole.window == length:
         at_once = tokens / length
+
+    def holds(size: int) -> bool:
+        held = _pools(request, per_layer, vector, size, block)
+        return all(p.blocks >= p.held(length, block) for p in held)
+
     windowed = any(
         isinstance(g.layer, Attention) and g.layer.kind != "full" for g in request.arch.groups
     )
@@ -104,6 +109,8 @@ def trtllm_answer(request: Request, options: TrtllmOptions | None) -> PoolAnswer
     return PoolAnswer(
         memory=memory, block_size=block, blocks=sum(p.blocks for p in pools), tokens=tokens,
         max_concurrency=at_once, longest=longest, fits=at_once >= 1,
+        refusal=None if memory.likely else nothing_left(request),
+        undecided=holds(memory.low) != holds(memory.high),
         lines=tuple(_lines(pools, memory.likely, block)), assumptions=notes,
         extra=(("windows", {str(p.window): p.blocks for p in pools}),) if len(pools) > 1 else (),
     )  # fmt: skip
@@ -158,6 +165,7 @@ def _memory(request: Request, settings: TrtllmOptions) -> tuple[Range, tuple[str
         raise InputError("no memory to build a pool from", hint="say --gpu or --kv-cache-memory")
     free = visible_bytes(request.gpu) - request.weights_bytes
     pool = [
-        int((free - part * GiB) * settings.free_gpu_memory_fraction) for part in (6.0, 2.5, 0.8)
+        max(int((free - part * GiB) * settings.free_gpu_memory_fraction), 0)
+        for part in (6.0, 2.5, 0.8)
     ]
     return Range(*pool), ("0.8 to 6 GiB are taken by the runtime and its activations (estimate)",)
