@@ -63,9 +63,12 @@ class KvChoice:
         return _PLAIN.get(self.format.name, self.flag)
 
 
-def model_dtype(arch: Architecture, engine: str, dtype: str = "auto") -> tuple[str, str]:
+def model_dtype(
+    arch: Architecture, engine: str, dtype: str = "auto", sm: tuple[int, int] | None = None
+) -> tuple[str, str]:
     """The dtype a model runs in, and what was assumed for it (empty where nothing was).
 
+    vLLM takes float16 by itself on a GPU of compute capability ``sm`` below 8.0.
     Raises InputError for a dtype that no engine knows.
     """
     if dtype != "auto":
@@ -73,6 +76,8 @@ def model_dtype(arch: Architecture, engine: str, dtype: str = "auto") -> tuple[s
             raise InputError(f"unknown dtype {dtype!r}", hint=nearest(dtype, ["auto", *_DTYPES]))
         return _DTYPES[dtype], ""
     given = arch.dtype.removeprefix("torch.") if arch.dtype else None
+    if engine == "vllm" and sm is not None and sm < (8, 0) and given != "float16":
+        return "float16", "the GPU has no bfloat16: vLLM falls back to float16"
     if given is None:
         return "bfloat16", "the config names no dtype; bfloat16 is assumed (2 bytes, as float16)"
     if given == "float32" and engine in ("vllm", "sglang"):
@@ -96,7 +101,7 @@ def choose_format(
     ``version`` None means the newest rules known. Raises InputError for a dtype name the engine
     does not have, for a format whose bytes are not known, and for a name that writes no such model.
     """
-    runs_in, assumed = model_dtype(arch, engine, dtype)
+    runs_in, assumed = model_dtype(arch, engine, dtype, sm)
     notes = (assumed,) if assumed else ()
     asked = kv_cache_dtype.strip()
     match engine:

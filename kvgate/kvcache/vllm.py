@@ -186,7 +186,7 @@ def _plan(request: Request, rules: VllmRules, defaults: Defaults) -> PagePlan:
         arch, engine="vllm", version=request.version, sm=request.sm,
         kv_cache_dtype=request.kv_cache_dtype, dtype=request.dtype,
     )  # fmt: skip
-    runs_in, _ = model_dtype(arch, "vllm", request.dtype)
+    runs_in, _ = model_dtype(arch, "vllm", request.dtype, request.sm)
     block = request.block_size
     if block is None:
         block = default_block_size(arch, rules, request.sm)

@@ -10,6 +10,7 @@ from kvgate.architecture.weights import weights_per_rank
 from kvgate.attention import backends
 from kvgate.kvcache.size import Sizing, size
 from kvgate.plan.build import Draft
+from kvgate.plan.checkpoint import refused_model
 from kvgate.plan.transfer import connectors, manager_off
 from kvgate.plan.values import count, refused_values, share
 from kvgate.units import GiB
@@ -31,6 +32,9 @@ _UNCOUNTED = {
 def fill(draft: Draft, kv_cache_memory: int | None) -> None:
     """Ask the gates and the sizing; what they can't say goes to the draft's unknowns."""
     draft.problems += refused_values(draft.deployment, draft.release)
+    version = draft.deployment.version or _asked(draft)
+    if version is not None:
+        draft.problems += refused_model(draft.deployment, version, draft.arch, draft.gpu)
     draft.forced_backend = _forced(draft)
     if draft.arch is None or draft.release is None:
         draft.lack("gates", draft_lacks(draft, "model", "version"))

@@ -15,7 +15,7 @@ __all__ = ["SEVERITIES", "Case", "Judged", "Open", "judge"]
 SEVERITIES = ("blocks-start", "fails-later", "silently-wrong", "slower", "surprise")
 
 # Codes of findings that no record stands for: what the engine itself would say.
-GATE, LATER, POOL, VALUE = "KV430", "KV431", "KV432", "KV434"
+GATE, LATER, POOL, VALUE, UNKNOWN_MODEL = "KV430", "KV431", "KV432", "KV434", "KV435"
 _NOTES = frozenset({"KV407", "KV415", "KV417"})
 
 
@@ -72,7 +72,7 @@ def judge(plan: Plan, cases: Iterable[Case]) -> tuple[tuple[Judged, ...], tuple[
     found += [
         Judged(
             problem.code,
-            "blocks-start" if problem.code in (*REFUSED, VALUE) else "surprise",
+            "blocks-start" if problem.code in (*REFUSED, VALUE, UNKNOWN_MODEL) else "surprise",
             problem.message,
             Finding(problem.message, (str(problem.place),), problem.hint),
         )
