@@ -96,7 +96,7 @@ def trtllm_answer(request: Request, options: TrtllmOptions | None) -> PoolAnswer
 
     def holds(size: int) -> bool:
         held = _pools(request, per_layer, vector, size, block)
-        return all(p.blocks >= p.held(length, block) for p in held)
+        return all(p.blocks >= p.held(block) for p in held)
 
     windowed = any(
         isinstance(g.layer, Attention) and g.layer.kind != "full" for g in request.arch.groups
