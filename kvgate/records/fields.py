@@ -54,11 +54,18 @@ def fault(code: str, message: str, hint: str = "") -> PydanticCustomError:
     return PydanticCustomError(code, "{says}", {"says": message, "hint": hint})
 
 
+# Ends of lines, controls, marks that turn the direction of reading, and what is no character: half
+# of one, or one that XML has none of.
+_UNPRINTED = re.compile(
+    "[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff\ufffe\uffff]"
+)
+
+
 def _one_line(value: str) -> str:
     value = value.removesuffix("\n")  # a folded text (>) ends with one
-    bad = next((c for c in value if c < " " or c in "\x7f\x85\u2028\u2029"), None)
-    if bad is not None:
-        what = "more than one line" if bad in "\n\r\x85\u2028\u2029" else "a control character"
+    bad = _UNPRINTED.search(value)
+    if bad:
+        what = "more than one line" if bad[0] in "\n\r\x85\u2028\u2029" else "a control character"
         raise fault("KV125", f"the text has {what}", "write one line; fold a long one with >")
     if value != value.strip():
         raise fault("KV125", "the text begins or ends with a space", "remove it")

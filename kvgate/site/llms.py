@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import re
+
 from kvgate.site.addresses import Addresses
 from kvgate.site.book import GONE, SEVERITIES, Book
 from kvgate.site.record_page import path_of
 
 __all__ = ["llms"]
+
+# What would be a link, a picture or an element. Code and emphasis may stay what they look like.
+_MARKS = re.compile(r"[\\\[\]]")
+_ENTITY = re.compile(r"&(?=#?\w+;)")
 
 
 def llms(book: Book, addresses: Addresses, *, title: str, description: str) -> str:
@@ -21,7 +27,8 @@ def llms(book: Book, addresses: Addresses, *, title: str, description: str) -> s
         lines += [f"## {name.replace('-', ' ').capitalize()}", "", means, ""]
         for record in records:
             address = f"{addresses.base}{path_of(record.id)}"
-            lines.append(f"- [{record.title}]({address}): {book.summaries[record.id]}")
+            said = _escaped(book.summaries[record.id])
+            lines.append(f"- [{_escaped(record.title)}]({address}): {said}")
         lines.append("")
     lines += ["## Data", ""]
     for path, what in (
@@ -31,3 +38,8 @@ def llms(book: Book, addresses: Addresses, *, title: str, description: str) -> s
     ):
         lines.append(f"- [{path}]({addresses.base}{path}): {what}")
     return "\n".join(lines) + "\n"
+
+
+def _escaped(text: str) -> str:
+    """The text as Markdown that shows it: no link, picture or element of its own."""
+    return _MARKS.sub(r"\\\g<0>", _ENTITY.sub("&amp;", text).replace("<", "&lt;"))

@@ -17,6 +17,8 @@ _ESCAPE = re.compile(r"\\([\\`*_{}\[\]()>#+.!|-])")
 _MARK = re.compile(
     r"^[ \t]*(?:[-*+]|\d{1,9}[.)]|>|#{1,6}|!!!.*|\?\?\?.*)(?:[ \t]+|$)", re.MULTILINE
 )
+# What no place shows, and an XML document may not hold. Ends of lines are white space.
+_UNSEEN = re.compile("[\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f\u202a-\u202e\u2066-\u2069\ufffe\uffff]")
 _NOT_PROSE = re.compile(r"\s*(?:```|~~~|\||    |\t|<)")
 
 
@@ -32,7 +34,7 @@ def plain(markdown: str, name: Callable[[str], str] = str) -> str:
         held.append(match[2].strip())
         return f"\x02{len(held) - 1}\x03"
 
-    text = _CODE.sub(hold, _COMMENT.sub("", markdown.replace("\x02", "").replace("\x03", "")))
+    text = _CODE.sub(hold, _COMMENT.sub("", _UNSEEN.sub("", markdown)))
     text = _FOOTNOTE.sub("", text)
     text = _WIKILINK.sub(lambda m: m[3] or name(m[1].strip()) or (m[2] or "")[1:], text)
     text = _LINK.sub(r"\1", text)

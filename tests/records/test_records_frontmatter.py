@@ -220,3 +220,15 @@ def test_no_front_matter_raises(tree: dict[str, object]) -> None:
     assert parsed.model is None
     assert parsed.found
     assert all(1 <= d.place.line <= text.count("\n") + 1 and d.message for d in parsed.found)
+
+
+@pytest.mark.parametrize(
+    "escape",
+    ["\\e[2J", "\\b", "\\x9b", "\\x7f", "\\u202e", "\\u2066", "\\ufffe", "\\uffff", "\\0", "\\t"],
+)
+def test_a_title_holds_nothing_that_steers_or_that_no_xml_may_hold(
+    sample: str, escape: str
+) -> None:
+    title = next(line for line in sample.splitlines() if line.startswith("title: "))
+    text = sample.replace(title, f'title: "The engine stops {escape} at the start"')
+    assert "KV125" in {found.code for found in faults(text)}
