@@ -18,7 +18,9 @@ class Place:
     column: int = 1
 
     def __str__(self) -> str:
-        return f"{self.path}:{self.line}:{self.column}"
+        # A file's name may hold the end of a line, and what is printed is one line a place.
+        path = self.path.replace("\n", "\\n").replace("\r", "\\r")
+        return f"{path}:{self.line}:{self.column}"
 
 
 class InputError(ValueError):

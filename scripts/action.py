@@ -18,6 +18,7 @@ import click
 
 from kvgate.cli.commands import cli
 from kvgate.cli.findings import as_github
+from kvgate.cli.visible import uncommanding, visible
 from kvgate.errors import Diagnostic, InputError, Place
 
 __all__ = ["main"]
@@ -131,7 +132,10 @@ def _kvgate(arguments: list[str]) -> tuple[int, list[str]]:
             code = exit_.code
         except click.ClickException as error:
             raise InputError(error.format_message()) from None
-    return code if isinstance(code, int) else 0, [t for t in text.getvalue().splitlines() if t]
+    # Not splitlines: what a stranger wrote may hold other ends of lines than a runner knows, and
+    # what comes after one would be a workflow command of theirs.
+    lines = uncommanding(visible(text.getvalue())).split("\n")
+    return code if isinstance(code, int) else 0, [line for line in lines if line]
 
 
 def _say(error: InputError, path: PurePath | None = None, *, level: str = "error") -> None:
@@ -139,7 +143,7 @@ def _say(error: InputError, path: PurePath | None = None, *, level: str = "error
     place = error.place or (Place(path.as_posix()) if path else None)
     found = Diagnostic(error.code, place or Place("-"), error.message, error.hint)
     line = as_github([found]).removeprefix("::error ")
-    print(f"::{level} {line if place else line[line.index('title=') :]}")
+    print(visible(f"::{level} {line if place else line[line.index('title=') :]}"))
 
 
 def _output(path: str, text: str) -> None:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Sequence
 from pathlib import PurePath
 from typing import Any, Literal
+from urllib.parse import quote
 
 from kvgate import __version__
 from kvgate.errors import Diagnostic
@@ -68,11 +70,11 @@ def as_sarif(findings: Iterable[Diagnostic]) -> str:
         {
             "ruleId": f.code,
             "level": "error",
-            "message": {"text": f"{f.message}{f' Hint: {f.hint}' if f.hint else ''}"},
+            "message": {"text": _unlinked(f"{f.message}{f' Hint: {f.hint}' if f.hint else ''}")},
             "locations": [
                 {
                     "physicalLocation": {
-                        "artifactLocation": {"uri": PurePath(f.place.path).as_posix()},
+                        "artifactLocation": {"uri": _uri(f.place.path)},
                         "region": {"startLine": f.place.line, "startColumn": f.place.column},
                     }
                 }
@@ -102,6 +104,21 @@ def _rule(name: str) -> dict[str, Any]:
         return {"id": name, "helpUri": f"{SITE}gotchas/{name}/"}
     text = f"{code.title[:1].upper()}{code.title[1:]}."
     return {"id": name, "shortDescription": {"text": text}, "helpUri": code.page}
+
+
+def _uri(path: str) -> str:
+    """The path as a URI reference: a ``#``, a blank or a ``%`` of a name is none of the address."""
+    pure = PurePath(path)
+    if pure.is_absolute():
+        return pure.as_uri()
+    quoted = quote(pure.as_posix(), errors="surrogateescape")
+    # A first part with a colon would be a scheme.
+    return f"./{quoted}" if ":" in path.partition("/")[0] else quoted
+
+
+def _unlinked(text: str) -> str:
+    """The text without the links that SARIF's plain text has: ``[words](address)``."""
+    return re.sub(r"\[(?=[^\]]*\]\()", r"\\[", text)
 
 
 def _data(text: str) -> str:

@@ -41,4 +41,6 @@ def show(what: RenderableType) -> None:
         return
     with out.capture() as held:
         out.print(what)
-    sys.stdout.write("".join(f"{line.rstrip()}\n" for line in held.get().splitlines()))
+    # Not splitlines: another end of a line, in a stranger's text, would begin a line here.
+    lines = held.get().split("\n")
+    sys.stdout.write("\n".join(line.rstrip(" ") for line in lines))

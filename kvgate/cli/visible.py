@@ -12,7 +12,7 @@ import os
 import re
 from io import TextIOWrapper
 
-__all__ = ["Visible", "visible"]
+__all__ = ["Visible", "uncommanding", "visible"]
 
 # Controls but tab and line ends, those of eight bits, and what turns the direction of reading.
 _STEERS = "\x00-\x08\x0b\x0c\x0e-\x1a\x1c-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069"
@@ -31,6 +31,22 @@ def visible(text: str, *, colours: bool = False) -> str:
     return pattern.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
 
 
+# A runner of GitHub's obeys a line that begins so, whoever wrote it. Ours begin like _FINDING.
+_FINDING = r"(?:error|warning|notice) (?:file=[^,:\n]*,line=\d+,col=\d+,)?title="
+_COMMAND = re.compile(rf"^([ \t]*):(?=:(?!{_FINDING}))|##(?=\[)", re.MULTILINE)
+
+
+def uncommanding(text: str) -> str:
+    """The text without workflow commands but those that annotate a finding.
+
+    >>> uncommanding("::add-mask::a")
+    '\\\\u003a:add-mask::a'
+    """
+    return _COMMAND.sub(
+        lambda found: "#\\u0023" if found[1] is None else f"{found[1]}\\u003a", text
+    )
+
+
 class Visible(TextIOWrapper):
     """A stream of text as the one it takes the place of, whose control characters are visible."""
 
@@ -39,6 +55,7 @@ class Visible(TextIOWrapper):
         line_buffering, through = stream.line_buffering, stream.write_through
         forced = any(os.environ.get(name) for name in ("FORCE_COLOR", "CLICOLOR_FORCE"))
         self._colours = stream.isatty() or forced
+        self._obeyed = os.environ.get("GITHUB_ACTIONS") == "true"
         # Click writes UTF-8 where the locale says ASCII, around this stream if it didn't.
         encoding = "utf-8" if ascii_only else stream.encoding
         super().__init__(
@@ -48,5 +65,6 @@ class Visible(TextIOWrapper):
 
     def write(self, text: str) -> int:
         """Write the text as it may be seen; the number of characters that were given."""
-        super().write(visible(text, colours=self._colours))
+        shown = visible(text, colours=self._colours)
+        super().write(uncommanding(shown) if self._obeyed else shown)
         return len(text)

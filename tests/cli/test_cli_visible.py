@@ -101,6 +101,42 @@ def test_nothing_that_is_printed_steers_the_terminal(folder: Path, call: list[st
             json.loads(done.stdout)
 
 
+ENDS = ("\n", "\r", "\v", "\f", "\x1c", "\x85", "\u2028")
+
+
+@pytest.mark.parametrize("form", ["text", "github"])
+def test_no_text_begins_a_line_in_the_log_of_a_workflow(tmp_path: Path, form: str) -> None:
+    """A line that begins with two colons is a command to whatever runs a workflow."""
+    evil = "".join(f"{end}::add-mask::owned##[add-mask]owned" for end in ENDS)
+    (tmp_path / "c.json").write_text(
+        json.dumps({"services": {f"::add-mask::a{evil}": {
+            "image": "vllm/vllm-openai:v0.33.0",
+            "command": [f"org/m{evil}", f"--no-such{evil}", "--max-model-len", f"1{evil}"],
+        }}}),
+        encoding="utf-8",
+    )  # fmt: skip
+    (tmp_path / "c.json").rename(tmp_path / "c.yaml")
+    (tmp_path / "config.json").write_text(json.dumps({"model_type": f"a{evil}", f"x{evil}": 1}))
+    calls = [
+        ["check", str(tmp_path / "c.yaml"), "--format", form],
+        ["lint", f"x{evil}", "--format", form],
+    ]
+    if form == "text":
+        calls += [["size", str(tmp_path / "config.json")], ["show", f"x{evil}"]]
+    for call in calls:
+        done = subprocess.run(
+            [KVGATE, *call], capture_output=True, check=False,
+            env=os.environ | {"GITHUB_ACTIONS": "true"},
+        )  # fmt: skip
+        printed = done.stdout + done.stderr
+        assert b"owned" in printed
+        assert b"##[" not in printed
+        for line in re.split(b"\r\n|\r|\n", printed):
+            assert not line.lstrip().startswith(b"::add-mask"), (call, line)
+        if form == "github" and call[0] == "check":
+            assert re.search(rb"(?m)^::error file=[^,]+,line=1,col=\d+,title=KV401::", printed)
+
+
 @pytest.mark.skipif(os.name != "posix", reason="a pseudo-terminal is POSIX")
 def test_a_terminal_gets_our_colours_and_nothing_else_that_it_obeys(folder: Path) -> None:
     import pty

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -106,6 +107,44 @@ def test_unusable_input_is_an_annotation_and_exits_with_two(
     (line,) = [line for line in out.splitlines() if line.startswith("::error ")]
     assert says in line
     assert "action.yml" not in line
+
+
+# All that str.splitlines ends a line at, as YAML writes it in quotes.
+ENDS = [
+    "\\n",
+    "\\r",
+    "\\r\\n",
+    "\\v",
+    "\\f",
+    "\\x1c",
+    "\\x1d",
+    "\\x1e",
+    "\\x85",
+    "\\u2028",
+    "\\u2029",
+]
+
+
+@pytest.mark.parametrize("end", ENDS)
+@pytest.mark.parametrize("paths", ["deploy/compose.yaml", "deploy/*.yaml"])
+def test_no_text_of_a_deployment_becomes_a_workflow_command(
+    run: Run, repository: Path, capsys: pytest.CaptureFixture[str], end: str, paths: str
+) -> None:
+    evil = f"{end}::stop-commands::x{end}::error::owned%0A::warning::owned"
+    (repository / "deploy" / "compose.yaml").write_text(
+        "services:\n"
+        f'  "llm{evil}":\n'
+        "    image: vllm/vllm-openai:v0.33.0\n"
+        f'    command: ["org/model{evil}", "--no-such{evil}", "--max-model-len", "1{evil}"]\n',
+        encoding="utf-8",
+    )
+    run(run="check", paths=paths, gpu="H100")
+    out = capsys.readouterr().out
+    assert "owned" in out
+    # A runner ends a line at these three; whatever else is one line there.
+    for line in re.split("\r\n|\r|\n", out):
+        assert "owned" not in line or line.startswith(("::error file=", "::notice file=")), line
+        assert "owned%0A" not in line
 
 
 def test_a_symbolic_link_does_not_lead_out_of_the_repository(
