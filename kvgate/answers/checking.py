@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from kvgate.answers.fixes import in_turn
 from kvgate.architecture.model import Architecture
 from kvgate.catalog.gpus import Gpu
 from kvgate.deployment.model import Deployment
@@ -41,8 +42,14 @@ def checked(
     cases = tuple(cases)
     results = []
     for one in deployments:
-        made = plan(one, gpu=gpu, model=model, kv_cache_memory=kv_cache_memory)
-        results.append(Checked(made, *judge(made, cases)))
+
+        def planned(deployment: Deployment) -> Plan:
+            return plan(deployment, gpu=gpu, model=model, kv_cache_memory=kv_cache_memory)
+
+        made = planned(one)
+        found, undecided = judge(made, cases)
+        found = in_turn(made, found, lambda changed: judge(planned(changed), cases)[0])
+        results.append(Checked(made, found, undecided))
     if results:
         between = pairs([one.plan for one in results])
         results[0] = replace(results[0], found=(*results[0].found, *between))

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 
 from kvgate.deployment.model import Deployment
 
-__all__ = ["changed"]
+__all__ = ["changed", "program"]
 
 # Files whose arguments are items of a list or of one string, not a shell's.
 _MANIFESTS = (".yaml", ".yml", ".json")
@@ -37,7 +37,7 @@ def changed(deployment: Deployment, flags: Mapping[str, str | None]) -> str:
         return "; ".join(_argument(deployment, name, value) for name, value in left.items())
     if not deployment.given or any(g.origin != "command line" for g in deployment.given):
         return ", ".join(f"{k} {v}" if v is not None else f"without {k}" for k, v in left.items())
-    words = [*deployment.launcher.split()]
+    words = program(deployment.launcher).split()
     positional = [g for g in deployment.given if not g.written.startswith("-")]
     words += [shlex.quote(g.text) for g in positional]
     for given in deployment.given:
@@ -56,6 +56,16 @@ def changed(deployment: Deployment, flags: Mapping[str, str | None]) -> str:
         if value is not None:
             words += [name, shlex.quote(value)]
     return " ".join(words)
+
+
+def program(launcher: str) -> str:
+    """How a launcher is called: a module of Python isn't a program by itself.
+
+    >>> program("sglang.launch_server"), program("vllm serve")
+    ('python -m sglang.launch_server', 'vllm serve')
+    """
+    module = "." in launcher or launcher == "huggingfaceserver"
+    return f"python -m {launcher}" if module else launcher
 
 
 def _argument(deployment: Deployment, name: str, value: str | None) -> str:

@@ -111,6 +111,10 @@ class Plan:
         """The command line without this flag; for a manifest, that it is to be left out."""
         return changed(self.deployment, {flag: None})
 
+    def with_flags(self, flags: Mapping[str, str | None]) -> str:
+        """The command line with each of these flags set, or left out where its value is None."""
+        return changed(self.deployment, flags)
+
     def runs(self, engine: str) -> bool:
         """Whether the deployment starts this engine."""
         return self.engine == engine

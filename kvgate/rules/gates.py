@@ -8,6 +8,13 @@ from kvgate.rules.verdict import Finding, Undecided, Verdict
 
 __all__ = ["RULES"]
 
+# The engine's reasons that a flag alone can bring about, and the setting behind each.
+_BY_FLAG = {
+    "block_size not supported": "block_size",
+    "kv_cache_dtype not supported": "kv_cache_dtype",
+    "dtype not supported": "dtype",
+}
+
 
 def kernel_gate_by_sm_generation(plan: Plan) -> Verdict:
     """A kernel that this GPU generation doesn't have is chosen or forced."""
@@ -83,8 +90,24 @@ def no_valid_attention_backend(plan: Plan) -> Verdict:
             for backend in group.backends
             if not backend.valid
         ),
-        plan.with_flag("--kv-cache-dtype", "auto"),
+        _without_the_cause(plan),
     )
+
+
+def _without_the_cause(plan: Plan) -> str:
+    """The command without the flags that keep the nearest backend away; "" where none does."""
+    refused = [
+        tuple(dict.fromkeys(backend.reasons))
+        for group in plan.gates.groups
+        if not any(backend.valid for backend in group.backends)
+        for backend in group.backends
+    ] if plan.gates is not None else []  # fmt: skip
+    given = {r: name for r, name in _BY_FLAG.items() if plan.given(name)}
+    healed = [reasons for reasons in refused if reasons and all(r in given for r in reasons)]
+    if not healed:
+        return ""
+    names = [given[reason] for reason in min(healed, key=len)]
+    return plan.with_flags({f"--{name.replace('_', '-')}": None for name in names})
 
 
 def mla_backend_missing(plan: Plan) -> Verdict:

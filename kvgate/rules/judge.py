@@ -63,7 +63,8 @@ def judge(plan: Plan, cases: Iterable[Case]) -> tuple[tuple[Judged, ...], tuple[
             continue
         match known[case.rule](plan):
             case Finding() as finding:
-                found.append(Judged(case.id, case.severity, case.title, finding))
+                severity = "blocks-start" if _refused(plan, finding) else case.severity
+                found.append(Judged(case.id, severity, case.title, finding))
             case Undecided(lacks):
                 undecided.append(Open(case.id, lacks))
             case None:
@@ -77,10 +78,26 @@ def judge(plan: Plan, cases: Iterable[Case]) -> tuple[tuple[Judged, ...], tuple[
             Finding(problem.message, (str(problem.place),), problem.hint),
         )
         for problem in (*plan.deployment.problems, *plan.problems)
-        if problem.code not in _NOTES
+        if problem.code not in _NOTES and not _explained(problem.message, found)
     ]
     found.sort(key=lambda f: SEVERITIES.index(f.severity))
     return tuple(found), tuple(undecided)
+
+
+def _explained(message: str, found: list[Judged]) -> bool:
+    """Whether a record's finding is about the flag that a message of the parser begins with."""
+    flag = message.partition(" ")[0]
+    names = [f.finding.message.partition(" ")[0].rstrip(",") for f in found]
+    return flag.startswith("--") and " is gone in " in message and flag in names
+
+
+def _refused(plan: Plan, finding: Finding) -> bool:
+    """Whether a finding quotes the engine's refusal: then it won't start, whatever its record is.
+
+    A record that tells of what runs as well (a matrix of backends) has one severity for all of it.
+    """
+    said = (plan.gates and plan.gates.error, plan.outcome and plan.outcome.error)
+    return any(text and text in finding.message for text in said)
 
 
 def _own(plan: Plan, told: list[str]) -> list[Judged]:

@@ -6,6 +6,7 @@ model_executor/layers/rotary_embedding/.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from typing import Any
 
@@ -94,13 +95,48 @@ def rope_flag_is_gone(plan: Plan) -> Verdict:
         return Undecided("the version of vLLM")
     if not known:
         return None
-    key = "rope_parameters" if between(plan, first="0.13.0") else "rope_scaling"
+    names = dict.fromkeys(name.split("=")[0] for name in written)
     return Finding(
-        f"{', '.join(dict.fromkeys(written))} is unknown to vLLM {engine_version(plan)}",
+        f"{', '.join(names)} is unknown to vLLM {engine_version(plan)}",
         ("it went in 0.11.1; model cards and recipes still show it",),
-        f'--hf-overrides \'{{"{key}": {{…}}}}\', under "text_config" for a multimodal model, '
-        "with --max-model-len",
+        _by_override(plan),
     )
+
+
+def _by_override(plan: Plan) -> str:
+    """The command with what the flags that went said, as an override of the config."""
+    key = "rope_parameters" if between(plan, first="0.13.0") else "rope_scaling"
+    said = {g.written.replace("_", "-").split("=")[0]: g.text for g in plan.deployment.given}
+    try:
+        block = json.loads(said.get("--rope-scaling") or "null")
+        theta = json.loads(said.get("--rope-theta") or "null")
+    except ValueError:
+        block = theta = None
+    own = plan.get("hf_overrides") or {}
+    if not isinstance(block, dict) or not isinstance(own, dict):
+        return (
+            f'--hf-overrides \'{{"{key}": {{…}}}}\', under "text_config" for a multimodal model, '
+            "with --max-model-len"
+        )
+    if "type" in block:
+        block = {"rope_type": block["type"], **{k: v for k, v in block.items() if k != "type"}}
+    inner: dict[str, Any] = {key: block if theta is None else {**block, "rope_theta": theta}}
+    original, factor = block.get(_ORIGINAL), block.get("factor")
+    length = number(plan.get("max_model_len"))
+    if length is None and isinstance(original, int) and isinstance(factor, int | float):
+        length = int(original * factor)
+    flags: dict[str, str | None] = {"--rope-scaling": None, "--rope-theta": None}
+    if length is not None and plan.arch is not None:
+        version = engine_version(plan) or NEWEST["vllm"]
+        derived = derived_length(plan.arch, engine="vllm", version=version, rope=block)
+        if derived is not None and derived < length:
+            # From 0.30.0 on the block changes positions and not the limit.
+            inner["max_position_embeddings"] = length
+        flags["--max-model-len"] = str(length)
+    multimodal = plan.arch is not None and plan.arch.multimodal
+    override = {**own, **({"text_config": inner} if multimodal else inner)}
+    flags["--hf-overrides"] = json.dumps(override)
+    return plan.with_flags(flags)
 
 
 def yarn_factor_counted_twice(plan: Plan) -> Verdict:

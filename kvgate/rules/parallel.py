@@ -32,12 +32,24 @@ def heads_do_not_divide(plan: Plan) -> Verdict:
     heads = plan.arch.query_heads
     if heads % plan.tp == 0:
         return None
-    allowed = [n for n in range(1, min(heads, 64) + 1) if heads % n == 0]
+    kept = _kv_heads(plan.arch)
+    allowed = [
+        n
+        for n in range(1, min(heads, 64) + 1)
+        if heads % n == 0 and (kept is None or kept % n == 0 or n % kept == 0)
+    ]
     below = max((n for n in allowed if n <= plan.tp), default=1)
     flag = "--tensor-parallel-size" if plan.runs("vllm") else "--tp-size"
     return Finding(
         f"{plan.arch.id} has {heads} query heads, which {plan.tp} ranks can't share equally",
-        (f"they divide by {', '.join(map(str, allowed))}", "KV heads need not divide"),
+        (
+            f"sizes that work are {', '.join(map(str, allowed))}",
+            *(
+                [f"a divisor or a multiple of its {kept} KV heads; above them ranks hold copies"]
+                if kept is not None
+                else ()
+            ),
+        ),
         plan.with_flag(flag, str(below)),
     )
 

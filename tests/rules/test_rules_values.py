@@ -6,7 +6,7 @@ import pytest
 
 from kvgate.deployment import deployments
 from kvgate.plan import Plan, plan
-from kvgate.rules import judge
+from kvgate.rules import Case, judge
 
 GIB = 2**30
 
@@ -193,3 +193,19 @@ def test_the_engines_own_refusal_is_told_beside_a_record_that_speaks_of_memory()
         "vllm serve google/gemma-3-27b-it --attention-backend FLASHINFER", "L4", "vllm==0.19.1"
     )
     assert "KV430" in [f.id for f in judge(made, ())[0]]
+
+
+@pytest.mark.parametrize(
+    ("flags", "left"),
+    [
+        ("--block-size 7", ""),
+        ("--kv-cache-dtype nvfp4 --block-size 7", " --kv-cache-dtype nvfp4"),
+    ],
+)
+def test_a_refusal_blocks_the_start_and_its_fix_takes_the_cause_away(flags: str, left: str) -> None:
+    made = planned(f"vllm serve Qwen/Qwen3-8B {flags}")
+    case = Case("matrix", "surprise", "which backend runs", "no_valid_attention_backend")
+    (found,) = judge(made, [case])[0]
+    assert found.severity == "blocks-start"
+    assert found.finding.fix == f"vllm serve Qwen/Qwen3-8B{left}"
+    assert not judge(planned(found.finding.fix), [case])[0]
