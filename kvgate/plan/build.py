@@ -17,6 +17,7 @@ from kvgate.deployment.model import Deployment
 from kvgate.errors import Diagnostic, InputError
 from kvgate.kvcache.size import Sizing
 from kvgate.plan.model import Plan, Unknown
+from kvgate.plan.ranks import ranks_beyond_the_gpus
 
 __all__ = ["Draft", "plan"]
 
@@ -85,6 +86,7 @@ def plan(
             from kvgate.plan.other import fill
 
             fill(draft, kv_cache_memory)
+    draft.problems += ranks_beyond_the_gpus(deployment, draft.arch)
     return Plan(
         deployment=deployment,
         release=draft.release,

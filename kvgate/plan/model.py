@@ -16,6 +16,7 @@ from kvgate.deployment.model import Deployment
 from kvgate.errors import Diagnostic
 from kvgate.kvcache.size import Sizing
 from kvgate.plan.command import changed
+from kvgate.plan.ranks import available
 
 __all__ = ["Plan", "Unknown"]
 
@@ -71,6 +72,13 @@ class Plan:
         """Tensor-parallel ranks of one replica."""
         size = self.get("tensor_parallel_size") or self.get("tp_size")
         return size if isinstance(size, int) and size > 0 else 1
+
+    @property
+    def most_tp(self) -> int | None:
+        """The largest tensor-parallel size that the GPUs there allow; None where nothing says."""
+        have = available(self.deployment)
+        stages = self.get("pipeline_parallel_size") or self.get("pp_size")
+        return have // stages if have and isinstance(stages, int) and stages > 0 else have or None
 
     def get(self, name: str, default: Any = None) -> Any:
         """A setting by the engine's own name; the default where it isn't given."""

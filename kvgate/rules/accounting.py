@@ -35,6 +35,7 @@ def nothing_left_for_the_cache(plan: Plan) -> Verdict:
         most = format_bytes(pool.memory.high)
         return Undecided(f"what the engine measures: between nothing and {most} are left")
     share = plan.gpu.memory_bytes * _utilization(plan)
+    stages = number(plan.get("pipeline_parallel_size")) or 1
     return Finding(
         f"nothing is left for the cache on {plan.gpu.name}: weights of {format_bytes(weights)} and "
         f"what the engine needs besides take the {format_bytes(share)} that it may use",
@@ -42,7 +43,9 @@ def nothing_left_for_the_cache(plan: Plan) -> Verdict:
             "lowering --max-model-len doesn't help: there is no cache to divide",
             *(line for line in pool.lines if line.startswith("minus")),
         ),
-        plan.with_flag("--tensor-parallel-size", str(plan.tp * 2)),
+        plan.with_flag("--tensor-parallel-size", str(plan.tp * 2))
+        if plan.most_tp is None or plan.tp * 2 <= plan.most_tp
+        else f"more GPUs than the {plan.most_tp * stages} there are, or weights of fewer bits",
     )
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from kvgate.deployment.problems import REFUSED
 from kvgate.plan.model import Plan
+from kvgate.plan.ranks import TOO_MANY
 from kvgate.rules.registry import rules
 from kvgate.rules.verdict import Finding, Undecided
 
@@ -73,7 +74,9 @@ def judge(plan: Plan, cases: Iterable[Case]) -> tuple[tuple[Judged, ...], tuple[
     found += [
         Judged(
             problem.code,
-            "blocks-start" if problem.code in (*REFUSED, VALUE, UNKNOWN_MODEL) else "surprise",
+            "blocks-start"
+            if problem.code in (*REFUSED, VALUE, UNKNOWN_MODEL, TOO_MANY)
+            else "surprise",
             problem.message,
             Finding(problem.message, (str(problem.place),), problem.hint),
         )

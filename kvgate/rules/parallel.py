@@ -38,7 +38,7 @@ def heads_do_not_divide(plan: Plan) -> Verdict:
         for n in range(1, min(heads, 64) + 1)
         if heads % n == 0 and (kept is None or kept % n == 0 or n % kept == 0)
     ]
-    below = max((n for n in allowed if n <= plan.tp), default=1)
+    below = max((n for n in allowed if n <= min(plan.tp, plan.most_tp or plan.tp)), default=1)
     flag = "--tensor-parallel-size" if plan.runs("vllm") else "--tp-size"
     return Finding(
         f"{plan.arch.id} has {heads} query heads, which {plan.tp} ranks can't share equally",
