@@ -32,7 +32,9 @@ def changed(deployment: Deployment, flags: Mapping[str, str | None]) -> str:
     Flags that the command has are changed in place, others come last. Of a manifest the arguments
     to change are named, as YAML takes them and with their lines; of a chart's values the flags.
     """
-    left = dict(flags)
+    # A flag is one, with dashes or with underscores; what is there already stays as it is written.
+    written = {_name(g.written): g.written.split("=")[0] for g in deployment.given}
+    left = {written.get(_name(flag), flag): value for flag, value in flags.items()}
     if deployment.place.path.casefold().endswith(_MANIFESTS):
         return "; ".join(_argument(deployment, name, value) for name, value in left.items())
     if not deployment.given or any(g.origin != "command line" for g in deployment.given):
@@ -43,7 +45,7 @@ def changed(deployment: Deployment, flags: Mapping[str, str | None]) -> str:
     for given in deployment.given:
         if given in positional:
             continue
-        name = _name(given.written)
+        name = written[_name(given.written)]
         if name in left:
             value = left.pop(name)
             if value is not None:
@@ -70,7 +72,7 @@ def program(launcher: str) -> str:
 
 def _argument(deployment: Deployment, name: str, value: str | None) -> str:
     """One argument of a manifest: ``arguments, line 14: "--max-model-len=32768"``."""
-    found = [g for g in deployment.given if _name(g.written) == name]
+    found = [g for g in deployment.given if _name(g.written) == _name(name)]
     same = found and found[-1].place.path == deployment.place.path
     where = f"arguments, line {found[-1].place.line}" if same else "arguments"
     if value is None:

@@ -5,6 +5,7 @@ Sources: vllm 0.18.0 to 0.33.0, v1/worker/gpu_worker.py, v1/worker/utils.py, env
 
 from __future__ import annotations
 
+from kvgate.kvcache.reserve import visible_bytes
 from kvgate.plan.model import Plan
 from kvgate.rules.facts import between, number
 from kvgate.rules.verdict import Finding, Undecided, Verdict
@@ -34,7 +35,7 @@ def nothing_left_for_the_cache(plan: Plan) -> Verdict:
     if pool.memory.likely > 0:
         most = format_bytes(pool.memory.high)
         return Undecided(f"what the engine measures: between nothing and {most} are left")
-    share = plan.gpu.memory_bytes * _utilization(plan)
+    share = visible_bytes(plan.gpu) * _utilization(plan)
     stages = number(plan.get("pipeline_parallel_size")) or 1
     return Finding(
         f"nothing is left for the cache on {plan.gpu.name}: weights of {format_bytes(weights)} and "
@@ -81,7 +82,7 @@ def spark_utilization_above_what_is_free(plan: Plan) -> Verdict:
     if not plan.runs("vllm") or plan.gpu is None or plan.gpu.name != _SPARK:
         return None
     share = _utilization(plan)
-    asked = plan.gpu.memory_bytes * share / GiB
+    asked = visible_bytes(plan.gpu) * share / GiB
     # 0.85 is what the engine's own recipe names; what is free differs by some GiB between kits.
     if share <= 0.85:
         return None
@@ -89,7 +90,7 @@ def spark_utilization_above_what_is_free(plan: Plan) -> Verdict:
     said = f"--gpu-memory-utilization {share:g}" if given else f"the default share of {share:g}"
     return Finding(
         f"{said} asks for {asked:.1f} GiB of the "
-        f"{plan.gpu.memory_bytes / GiB:.1f} GiB that {plan.gpu.name} shows, of which about "
+        f"{visible_bytes(plan.gpu) / GiB:.1f} GiB that {plan.gpu.name} shows, of which about "
         f"{_SPARK_FREE:g} are free at a start",
         ("CPU and GPU share the memory, and the engine tests what is free before it loads",),
         plan.with_flag("--gpu-memory-utilization", "0.82"),

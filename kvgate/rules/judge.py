@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from kvgate.deployment.problems import REFUSED
 from kvgate.plan.model import Plan
 from kvgate.plan.ranks import TOO_MANY
+from kvgate.rules.fitting import does_not_fit
 from kvgate.rules.registry import rules
 from kvgate.rules.verdict import Finding, Undecided
 
@@ -71,6 +72,11 @@ def judge(plan: Plan, cases: Iterable[Case]) -> tuple[tuple[Judged, ...], tuple[
             case None:
                 pass
     found += _own(plan, [f.finding.message for f in found])
+    match does_not_fit(plan):
+        case Undecided(lacks):
+            undecided.append(Open(POOL, lacks))
+        case _:
+            pass
     found += [
         Judged(
             problem.code,
@@ -119,27 +125,12 @@ def _own(plan: Plan, told: list[str]) -> list[Judged]:
     if plan.gates is not None and not plan.gates.error:
         texts = dict.fromkeys(f"{f.backend}: {f.text}" for f in plan.gates.then_fails if f.certain)
         said += [_blocks(LATER, "a backend is chosen, then fails", text) for text in texts]
-    said += _pool(plan)
+    match does_not_fit(plan):
+        case (severity, finding):
+            said.append(Judged(POOL, severity, "the KV cache does not fit", finding))
+        case _:
+            pass
     return [one for one in said if not any(_quotes(text, one) for text in told)]
-
-
-def _pool(plan: Plan) -> list[Judged]:
-    """That one sequence of the full length does not fit, whether or not the engine says so."""
-    pool = plan.sizing.pool if plan.sizing is not None else None
-    if plan.sizing is None or pool is None or pool.fits:
-        return []
-    title, length = "the KV cache does not fit", f"{plan.sizing.max_model_len:,} tokens"
-    if not pool.starts_anyway:
-        return [_blocks(POOL, title, pool.refusal or f"one sequence of {length} does not fit")]
-    message = (
-        f"{pool.starts_anyway}; a sequence of {length} does not fit "
-        f"({pool.max_concurrency or 0:.2f} at once)"
-    )
-    fix = ""
-    if pool.longest:
-        message += f"; the longest that does has {pool.longest:,} tokens"
-        fix = plan.with_flag("--max-model-len", str(pool.longest))
-    return [Judged(POOL, "fails-later", title, Finding(message, (), fix))]
 
 
 def _quotes(text: str, own: Judged) -> bool:

@@ -71,7 +71,12 @@ def context_is_divided_by_slots(plan: Plan) -> Verdict:
         written = "0 (the file's own length)"
     else:
         each, written = f"{total // slots:,} tokens", f"{total:,}"
-    fix = plan.with_flag("--ctx-size", str(total * slots)) if total else "--kv-unified"
+    # The larger context takes as many times the cache: only where the GPU is known to hold it, or
+    # isn't known at all.
+    sizing = plan.sizing
+    pool = sizing.pool if sizing is not None else None
+    holds = pool is None or (pool.longest or total) >= total
+    fix = plan.with_flag("--ctx-size", str(total * slots)) if total and holds else "--kv-unified"
     return Finding(
         f"--ctx-size {written} is divided by --parallel {slots}: a request gets {each}",
         ("an explicit --parallel keeps the slots apart unless --kv-unified is given",),

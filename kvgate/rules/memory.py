@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from kvgate.errors import InputError
+from kvgate.kvcache.reserve import visible_bytes
 from kvgate.kvcache.size import size
 from kvgate.plan.model import Plan
 
@@ -42,5 +43,5 @@ def most_tokens(plan: Plan, fraction: float, dtype: str = "auto") -> Bound | Non
     per_token = sized.needs.bytes_per_token_per_rank
     if weights is None or not per_token:
         return None
-    share = int(plan.gpu.memory_bytes * fraction)
+    share = int(visible_bytes(plan.gpu) * fraction)
     return Bound(max(int((share - weights) / per_token), 0), share, weights, per_token)

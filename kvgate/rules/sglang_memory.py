@@ -6,6 +6,7 @@ srt/mem_cache/; each release's code was read.
 
 from __future__ import annotations
 
+from kvgate.kvcache.reserve import visible_bytes
 from kvgate.kvcache.sglang_cells import has_swa_pool
 from kvgate.kvcache.sglang_options import chunked_prefill_default
 from kvgate.plan.model import Plan
@@ -111,7 +112,7 @@ def mem_fraction_below_the_weights(plan: Plan) -> Verdict:
     bound = most_tokens(plan, fraction)
     if bound is None:
         return Undecided(plan.lacks("size") or "the bytes of the weights")
-    whole = plan.gpu.memory_bytes
+    whole = visible_bytes(plan.gpu)
     if bound.weights < bound.share or bound.weights >= 0.97 * whole:
         return None
     least = bound.weights / whole

@@ -148,10 +148,11 @@ def test_llama_cpp_is_sized_by_its_cache_types(flags: str, gib: float) -> None:
     assert round(made.sizing.sequence_bytes / GIB, 2) == gib
 
 
-def test_llama_cpp_with_two_types_says_that_it_has_no_one_figure() -> None:
+def test_llama_cpp_with_two_types_is_sized_with_both() -> None:
     made = planned("llama-server -hf Qwen/Qwen3-8B -c 32768 -ctk q8_0", engine="llama.cpp")
-    assert made.sizing is None
-    assert "f16 and q8_0" in (made.lacks("size") or "")
+    assert made.sizing is not None
+    assert made.sizing.needs.choice.dtype == "q8_0/f16"
+    assert made.sizing.needs.bytes_per_token == 36 * 8 * (128 // 32 * 34 + 128 * 2)
 
 
 @pytest.mark.parametrize(
