@@ -36,7 +36,8 @@ INDEXER_KEY_BYTES = 2
 @dataclass(frozen=True, slots=True)
 class LayerCost:
     """One layer on one rank: ``growing`` bytes a token, ``window_per_token`` bytes a token up to
-    ``window`` tokens, ``state`` bytes a sequence, ``fixed`` bytes a sequence (cross-attention)."""
+    ``window`` tokens, ``state`` bytes a sequence, ``fixed`` bytes a sequence (cross-attention).
+    ``index_keys`` are those of the growing bytes that every rank keeps whole beside its heads."""
 
     kind: str
     formula: str
@@ -45,6 +46,7 @@ class LayerCost:
     window_per_token: int = 0
     state: int = 0
     fixed: int = 0
+    index_keys: int = 0
     notes: tuple[str, ...] = ()
 
     @property
@@ -126,12 +128,13 @@ def _attention(
             formula += f", window {layer.window} never closes"
         return LayerCost(
             layer.kind, f"{formula}{extra}",
-            growing=float(per_token + keys),
+            growing=float(per_token + keys), index_keys=keys,
         )  # fmt: skip
     return LayerCost(
         layer.kind,
         f"{formula}{extra} x window {layer.window}",
         growing=float(keys), window=layer.window, window_per_token=per_token,
+        index_keys=keys,
     )  # fmt: skip
 
 

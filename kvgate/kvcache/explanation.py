@@ -21,8 +21,8 @@ def explanation(
         keys = f" [{', '.join(group.because)}]" if group.because else ""
         draft = "draft, " if group.draft else ""
         lines.append(f"{draft}{group.kind}: {group.formula}{keys}")
-        if group.copies > 1:
-            lines[-1] += f"; held {group.copies} times over {need.tp} ranks"
+        if held := group.held(need.tp):
+            lines[-1] += f"; {held}"
     lines.append(
         f"grows by {format_bytes(need.bytes_per_token)} a token "
         f"({format_bytes(need.bytes_per_token_per_rank)} per rank)"

@@ -58,4 +58,7 @@ def _tried(name: str, changed: Request, answer: Callable[[Request], PoolAnswer])
         found = answer(changed)
     except InputError:
         return ""
-    return f"to fit: {name} (then up to {found.longest or 0:,} tokens)" if found.fits else ""
+    if not found.fits:
+        return ""
+    most = f"up to {found.longest:,} tokens" if found.longest is not None else "any length"
+    return f"to fit: {name} (then {most})"

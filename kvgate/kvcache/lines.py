@@ -69,9 +69,8 @@ def _needs(answer: Sizing) -> Iterator[str]:
     ranks = need.tp * need.pp > 1
     each = f", {format_bytes(need.bytes_per_token_per_rank)} on each rank" if ranks else ""
     yield f"grows by {format_bytes(need.bytes_per_token)} a token{each}"
-    for group in need.groups:
-        if group.copies > 1:
-            yield f"{group.kind} layers are held {group.copies} times over {need.tp} ranks"
+    told = [(group.kind, held) for group in need.groups if (held := group.held(need.tp))]
+    yield from (f"{kind} layers: {held}" for kind, held in dict.fromkeys(told))
     if need.window_bytes_per_sequence:
         yield f"windows hold {format_bytes(need.window_bytes_per_sequence)} a sequence at most"
     if need.state_bytes_per_sequence:

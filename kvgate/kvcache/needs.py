@@ -31,8 +31,9 @@ class GroupNeed:
     ``growing`` bytes a token; ``window_bytes`` a sequence once ``window`` tokens are reached;
     ``state_bytes`` a sequence. ``rank_growing``, ``rank_window_bytes`` and ``rank_state_bytes`` are
     one rank's (all of the group's layers, as if it held them all), whose 0-based ``indices`` are in
-    the model, ``copies`` how many times the tensor-parallel group holds the same bytes. ``formula``
-    has the numbers in place, ``because`` the config keys that decided the group.
+    the model, ``copies`` how many times the tensor-parallel group holds the same bytes, and
+    ``index_copies`` how many times index keys beside K and V, where the layers have any.
+    ``formula`` has the numbers in place, ``because`` the config keys that decided the group.
     """
 
     kind: str
@@ -48,11 +49,19 @@ class GroupNeed:
     rank_state_bytes: int
     copies: int
     draft: bool = False
+    index_copies: int | None = None
 
     @property
     def count(self) -> int:
         """How many layers."""
         return len(self.indices)
+
+    def held(self, ranks: int) -> str:
+        """How often ``ranks`` tensor-parallel ranks hold these bytes; "" where once."""
+        if self.index_copies is not None and self.index_copies != self.copies:
+            often = "once" if self.copies == 1 else f"{self.copies} times"
+            return f"K and V held {often}, index keys {self.index_copies} times over {ranks} ranks"
+        return f"held {self.copies} times over {ranks} ranks" if self.copies > 1 else ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -278,7 +287,7 @@ def _stage(held: list[tuple[int, LayerCost]], dcp: int) -> Stage:
 
 def _group(group: LayerGroup, draft: bool, whole: LayerCost, rank: LayerCost, tp: int) -> GroupNeed:
     count = group.count
-    one, all_ranks = whole.total, rank.total * tp
+    one, all_ranks = whole.total - whole.index_keys, (rank.total - rank.index_keys) * tp
     window = whole.window or 0
     return GroupNeed(
         kind=whole.kind,
@@ -294,6 +303,7 @@ def _group(group: LayerGroup, draft: bool, whole: LayerCost, rank: LayerCost, tp
         rank_state_bytes=count * (rank.state + rank.fixed),
         copies=max(1, round(all_ranks / one)) if one else 1,
         draft=draft,
+        index_copies=tp if whole.index_keys else None,
     )
 
 

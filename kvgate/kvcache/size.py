@@ -17,8 +17,10 @@ from kvgate.kvcache.fitting import ways_to_fit
 from kvgate.kvcache.length import length as engines_length
 from kvgate.kvcache.needs import Needs, needs
 from kvgate.kvcache.request import Request, engine_version
+from kvgate.kvcache.reserve import visible_bytes
 from kvgate.kvcache.vllm_rules import vllm_rules
 from kvgate.kvcache.weight import Weights, weights_of
+from kvgate.units import format_bytes
 
 __all__ = ["Sizing", "size"]
 
@@ -222,6 +224,12 @@ def size(
         notes.append(
             f"{card.name} is compute capability {card.capability}: CUDA 13 compiles for 7.5 and "
             "above only, so that a wheel built with it holds no kernels for it"
+        )
+    if card is not None and memory is not None and min(memory) > visible_bytes(card):
+        notes.append(
+            f"{format_bytes(min(memory))} of KV memory is more than the "
+            f"{format_bytes(visible_bytes(card))} that {card.name} has: no such pool can be "
+            "there"
         )
     if speculative_tokens and arch.draft is None:
         notes.append(

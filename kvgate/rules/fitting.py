@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from kvgate.kvcache.answer import PoolAnswer
+from kvgate.kvcache.reserve import visible_bytes
 from kvgate.plan.model import Plan
 from kvgate.rules.facts import number
 from kvgate.rules.verdict import Finding, Undecided
 from kvgate.units import format_bytes
 
-__all__ = ["does_not_fit"]
+__all__ = ["does_not_fit", "more_than_the_gpu"]
 
 _LENGTH = {"llama.cpp": "--ctx-size", "tensorrt-llm": "--max_seq_len", "sglang": "--context-length"}
 
@@ -46,6 +47,23 @@ def does_not_fit(plan: Plan) -> tuple[str, Finding] | Undecided | None:
         severity = "slower"
         message += ". Without --n-gpu-layers, llama.cpp leaves layers on the host"
     return severity, Finding(message, tuple(because), _fix(plan, pool))
+
+
+def more_than_the_gpu(plan: Plan) -> Finding | None:
+    """KV memory that was given, and is more than the GPU has."""
+    pool = plan.sizing.pool if plan.sizing is not None else None
+    if pool is None or plan.gpu is None:
+        return None
+    has = visible_bytes(plan.gpu)
+    if pool.memory.likely <= has:
+        return None
+    given = plan.given("kv_cache_memory_bytes")
+    return Finding(
+        f"{format_bytes(pool.memory.likely)} of KV memory a GPU is more than the "
+        f"{format_bytes(has)} that {plan.gpu.name} has",
+        (),
+        plan.without_flag("--kv-cache-memory-bytes") if given else "",
+    )
 
 
 def _fix(plan: Plan, pool: PoolAnswer) -> str:

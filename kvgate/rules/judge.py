@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from kvgate.deployment.problems import REFUSED
 from kvgate.plan.model import Plan
 from kvgate.plan.ranks import TOO_MANY
-from kvgate.rules.fitting import does_not_fit
+from kvgate.rules.fitting import does_not_fit, more_than_the_gpu
 from kvgate.rules.registry import rules
 from kvgate.rules.verdict import Finding, Undecided
 
@@ -125,6 +125,9 @@ def _own(plan: Plan, told: list[str]) -> list[Judged]:
     if plan.gates is not None and not plan.gates.error:
         texts = dict.fromkeys(f"{f.backend}: {f.text}" for f in plan.gates.then_fails if f.certain)
         said += [_blocks(LATER, "a backend is chosen, then fails", text) for text in texts]
+    if (too_much := more_than_the_gpu(plan)) is not None:
+        title = "the KV memory is more than the GPU has"
+        said.append(Judged(POOL, "blocks-start", title, too_much))
     match does_not_fit(plan):
         case (severity, finding):
             said.append(Judged(POOL, severity, "the KV cache does not fit", finding))

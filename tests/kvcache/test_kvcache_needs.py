@@ -148,3 +148,19 @@ def test_a_cached_answer_belongs_to_the_same_question() -> None:
     assert needs(arch) is needs(arch)
     assert needs(arch) is not needs(arch, kv_cache_dtype="fp8")
     assert needs(arch, version=Version("0.19.0")).bytes_per_token == needs(arch).bytes_per_token
+
+
+@pytest.mark.parametrize(
+    ("tp", "often"),
+    [
+        (1, ""),
+        (4, "K and V held once, index keys 4 times over 4 ranks"),
+        (8, "K and V held 2 times, index keys 8 times over 8 ranks"),
+    ],
+)
+def test_index_keys_are_held_by_every_rank_and_heads_are_not(tp: int, often: str) -> None:
+    need = needs(model("MiniMaxAI/MiniMax-M3"), tp=tp)
+    (indexed,) = (group for group in need.groups if group.index_copies is not None)
+    assert indexed.held(tp) == often
+    (plain,) = (group for group in need.groups if group.index_copies is None)
+    assert plain.held(tp) == ("held 2 times over 8 ranks" if tp == 8 else "")

@@ -137,3 +137,15 @@ def test_the_fix_of_a_divided_context_does_not_grow_a_cache_that_has_no_room() -
     large = context_is_divided_by_slots(_plan(f"llama-server -m {_LLAMA} -c 61440 -np 4 -ngl 99"))
     assert isinstance(large, Finding)
     assert large.fix == "--kv-unified"
+
+
+def test_kv_memory_that_the_gpu_does_not_have_is_found() -> None:
+    line = f"vllm serve {_LLAMA} --kv-cache-memory-bytes 500G"
+    (found,), _ = _asked(line, "H100")
+    assert found.severity == "blocks-start"
+    assert "more than the 79.19 GiB that H100 SXM has" in found.finding.message
+    assert found.finding.fix == f"vllm serve {_LLAMA}"
+    assert _asked(line.replace("500G", "40G"), "H100") == ([], [])
+    made = _plan(line, "H100")
+    assert made.sizing is not None
+    assert any("is more than the 79.19 GiB" in note for note in made.sizing.assumptions)

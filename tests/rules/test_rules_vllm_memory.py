@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 import pytest
 
+from kvgate.kvcache import size
 from kvgate.rules import Finding, Undecided, Verdict
 
 Ask = Callable[..., Verdict]
@@ -178,3 +179,13 @@ def test_a_release_older_than_the_gates_is_sized_all_the_same(ask: Ask) -> None:
     found = ask("kv_cache_does_not_fit", command, "vllm==0.11.0", gpu="A100 80GB SXM")
     assert isinstance(found, Finding)
     assert ask("kv_cache_does_not_fit", command, "vllm==0.11.0", gpu="H200") is None
+
+
+def test_the_share_that_check_names_is_the_one_that_size_counts_with(ask: Ask) -> None:
+    command = "vllm serve meta-llama/Llama-3.1-70B-Instruct --gpu-memory-utilization 0.92"
+    found = ask("nothing_left_for_the_cache", command, "vllm==0.33.0", gpu=A100)
+    assert isinstance(found, Finding)
+    assert "take the 72.97 GiB that it may use" in found.message
+    sized = size("meta-llama/Llama-3.1-70B-Instruct", gpu=A100, engine="vllm==0.33.0")
+    assert sized.pool is not None
+    assert any("= 72.97 GiB" in line for line in sized.pool.lines)
