@@ -19,6 +19,7 @@ __all__ = [
     "KiB",
     "MiB",
     "TiB",
+    "counted",
     "format_bytes",
     "parse_bytes",
     "parse_count",
@@ -54,6 +55,15 @@ def format_bytes(count: float, *, digits: int = 2) -> str:
         if size >= unit:
             return f"{count / unit:,.{digits}f} {name}"
     return f"{count:,.{digits}f} B" if count != int(count) else f"{int(count)} B"
+
+
+def counted(count: int, noun: str) -> str:
+    """A number with its noun, which takes an s but for one.
+
+    >>> counted(1, "token"), counted(131072, "token")
+    ('1 token', '131,072 tokens')
+    """
+    return f"{count:,} {noun}{'' if count == 1 else 's'}"
 
 
 def parse_bytes(text: str) -> int:

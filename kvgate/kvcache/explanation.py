@@ -6,7 +6,7 @@ from kvgate.kvcache.answer import PoolAnswer, Range
 from kvgate.kvcache.longest import NO_LIMIT
 from kvgate.kvcache.needs import Needs
 from kvgate.kvcache.weight import Weights
-from kvgate.units import format_bytes
+from kvgate.units import counted, format_bytes
 
 __all__ = ["explanation", "longest_line"]
 
@@ -15,7 +15,7 @@ def explanation(
     need: Needs, length: int, pool: PoolAnswer | None, weights: Weights
 ) -> tuple[str, ...]:
     """Both answers in sentences: each group's formula, the needs, the pool and its parts."""
-    choice = need.choice
+    choice, tokens = need.choice, counted(length, "token")
     lines = [f"KV dtype {choice.dtype} ({choice.format.name}): {choice.because}"]
     for group in need.groups:
         keys = f" [{', '.join(group.because)}]" if group.because else ""
@@ -33,9 +33,7 @@ def explanation(
         )
     if need.state_bytes_per_sequence:
         lines.append(f"states hold {format_bytes(need.state_bytes_per_sequence)} a sequence")
-    lines.append(
-        f"one sequence of {length:,} tokens needs {format_bytes(need.sequence_bytes(length))}"
-    )
+    lines.append(f"one sequence of {tokens} needs {format_bytes(need.sequence_bytes(length))}")
     if pool is not None:
         if weights.bytes_per_rank is not None:
             lines.append(
@@ -45,7 +43,7 @@ def explanation(
         lines += pool.lines
         lines.append(longest_line(pool))
         if pool.starts_anyway:
-            lines.append(f"{pool.starts_anyway}; a sequence of {length:,} tokens does not fit")
+            lines.append(f"{pool.starts_anyway}; a sequence of {tokens} does not fit")
         if pool.refusal:
             lines.append(pool.refusal)
     return tuple(lines)
@@ -55,7 +53,7 @@ def longest_line(pool: PoolAnswer) -> str:
     """The longest sequence that fits, or that there is no limit to it."""
     if pool.longest is None:
         return f"the longest sequence that fits: {NO_LIMIT}"
-    return f"the longest sequence that fits has {pool.longest:,} tokens"
+    return f"the longest sequence that fits has {counted(pool.longest, 'token')}"
 
 
 def _range(memory: Range) -> str:

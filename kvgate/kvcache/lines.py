@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from kvgate.kvcache.explanation import longest_line
 from kvgate.kvcache.needs import GroupNeed
 from kvgate.kvcache.size import Sizing
-from kvgate.units import format_bytes
+from kvgate.units import counted, format_bytes
 
 __all__ = ["Line", "sizing"]
 
@@ -39,7 +39,7 @@ def sizing(answer: Sizing) -> Iterator[Line]:
 
 
 def _headline(answer: Sizing) -> Line:
-    name, length = answer.arch.id, f"{answer.max_model_len:,} tokens"
+    name, length = answer.arch.id, counted(answer.max_model_len, "token")
     if answer.fits is None:
         size = format_bytes(answer.sequence_bytes)
         return 0, f"{name}: one sequence of {length} needs {size}", "head"
@@ -76,7 +76,7 @@ def _needs(answer: Sizing) -> Iterator[str]:
     if need.state_bytes_per_sequence:
         yield f"states hold {format_bytes(need.state_bytes_per_sequence)} a sequence"
     size = format_bytes(answer.sequence_bytes)
-    yield f"one sequence of {answer.max_model_len:,} tokens: {size}"
+    yield f"one sequence of {counted(answer.max_model_len, 'token')}: {size}"
 
 
 def _pool(answer: Sizing) -> Iterator[str]:
@@ -91,10 +91,10 @@ def _pool(answer: Sizing) -> Iterator[str]:
     yield f"KV memory {format_bytes(memory.likely)}{known}"
     yield from pool.lines
     if pool.tokens is not None:
-        yield f"GPU KV cache size: {pool.tokens:,} tokens"
+        yield f"GPU KV cache size: {counted(pool.tokens, 'token')}"
     if pool.max_concurrency is not None:
         yield (
-            f"Maximum concurrency for {answer.max_model_len:,} tokens per request: "
+            f"Maximum concurrency for {counted(answer.max_model_len, 'token')} per request: "
             f"{pool.max_concurrency:.2f}x"
         )
     yield longest_line(pool)

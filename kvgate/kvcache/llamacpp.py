@@ -18,7 +18,7 @@ from kvgate.kvcache.longest import longest
 from kvgate.kvcache.request import Request
 from kvgate.kvcache.reserve import nothing_left, visible_bytes
 from kvgate.kvcache.states import state_bytes, state_dtypes
-from kvgate.units import GiB, format_bytes
+from kvgate.units import GiB, counted, format_bytes
 
 __all__ = [
     "LlamaCache", "LlamaOptions", "cache_types", "llama_answer", "llama_cache", "slot_context",
@@ -84,7 +84,7 @@ def slot_context(total: int, options: LlamaOptions, trained: int | None) -> int 
         return tokens
     if tokens < options.slots:
         raise InputError(
-            f"a context of {tokens} tokens leaves none for each of {options.slots} slots",
+            f"a context of {counted(tokens, 'token')} leaves none for one of {options.slots} slots",
             hint="--ctx-size is for all slots together",
         )
     return tokens // options.slots
@@ -194,14 +194,17 @@ def llama_answer(request: Request, options: LlamaOptions | None) -> PoolAnswer:
     cache = llama_cache(request.arch, request.max_model_len, settings)
     memory, notes = _memory(request)
     per_card = cache.bytes_ // request.pp
+    cells, streams = counted(cache.cells, "cell"), counted(cache.streams, "stream")
     lines = [
-        f"{cache.cells:,} cells x {cache.streams} streams: {format_bytes(cache.base_bytes)} "
+        f"{cells} x {streams}: {format_bytes(cache.base_bytes)} "
         f"(K {settings.cache_type_k}, V {settings.cache_type_v})"
     ]
     if cache.swa_bytes:
-        lines.append(f"windowed layers, {cache.swa_cells:,} cells: {format_bytes(cache.swa_bytes)}")
+        cells = counted(cache.swa_cells, "cell")
+        lines.append(f"windowed layers, {cells}: {format_bytes(cache.swa_bytes)}")
     if cache.state_bytes:
-        lines.append(f"states of {settings.slots} slots in f32: {format_bytes(cache.state_bytes)}")
+        slots = counted(settings.slots, "slot")
+        lines.append(f"states of {slots} in f32: {format_bytes(cache.state_bytes)}")
     fits = per_card <= memory.likely
     refusal = f"the cache takes {format_bytes(per_card)} a card"
     if memory.likely == 0:

@@ -19,7 +19,7 @@ from kvgate.errors import InputError
 from kvgate.kvcache.choice import KvChoice, choose_format, model_dtype, plain_layers
 from kvgate.kvcache.cost import LayerCost, layer_cost
 from kvgate.kvcache.stages import pipeline_stages
-from kvgate.units import format_bytes
+from kvgate.units import counted, format_bytes
 
 __all__ = ["GroupNeed", "Needs", "Stage", "needs"]
 
@@ -293,7 +293,7 @@ def _group(group: LayerGroup, draft: bool, whole: LayerCost, rank: LayerCost, tp
         kind=whole.kind,
         indices=group.indices,
         because=group.because,
-        formula=f"{count} layers x {whole.formula}{_total(count, whole)}",
+        formula=f"{counted(count, 'layer')} x {whole.formula}{_total(count, whole)}",
         growing=count * whole.growing,
         window=whole.window,
         window_bytes=count * whole.window_per_token * window,

@@ -12,6 +12,7 @@ from kvgate.kvcache.page import Demand
 from kvgate.kvcache.stages import pipeline_stages
 from kvgate.kvcache.vllm_pages import PagePlan
 from kvgate.kvcache.vllm_rules import VllmRules
+from kvgate.units import counted
 
 __all__ = ["VllmPool", "vllm_pool"]
 
@@ -143,13 +144,11 @@ def _explain(
     for group, count in zip(groups, per_request, strict=True):
         seen.setdefault((group.page.describe(), count), []).append(len(group.layers))
     for (text, count), sizes in seen.items():
-        many = (
-            f"{len(sizes)} groups of {max(sizes)}" if len(sizes) > 1 else f"1 group of {sizes[0]}"
-        )
-        lines.append(f"{many} layers, {text}; {count:,} blocks a request")
+        many = f"{counted(len(sizes), 'group')} of {counted(max(sizes), 'layer')}"
+        lines.append(f"{many}, {text}; {counted(count, 'block')} a request")
     wasted = sum(group.wasted for group in groups)
     if wasted:
-        lines.append(f"{wasted} padding layers make the groups equal")
+        lines.append(f"groups made equal by {counted(wasted, 'padding layer')}")
     lines.append(f"one block, all groups' layers side by side: {per_block:,} B")
     if rules.reports_concurrency:
         lines.append(
@@ -160,8 +159,8 @@ def _explain(
         cp = f" x dcp {demand.dcp}" if demand.dcp > 1 else ""
         smallest = min(group.page.block_size for group in groups)
         lines.append(
-            f"{blocks:,} blocks // {len(groups)} groups x {smallest:,} tokens{cp} = {tokens:,} "
-            f"tokens; {blocks:,} / {sum(per_request):,} a request = {concurrency:.2f}x"
+            f"{blocks:,} blocks // {counted(len(groups), 'group')} x {smallest:,} tokens{cp} = "
+            f"{tokens:,} tokens; {blocks:,} / {sum(per_request):,} a request = {concurrency:.2f}x"
         )
     return tuple(lines)
 

@@ -18,6 +18,7 @@ from kvgate.errors import InputError
 from kvgate.kvcache.choice import KvChoice
 from kvgate.kvcache.cost import kv_heads_on_rank
 from kvgate.kvcache.states import state_bytes, state_dtypes
+from kvgate.units import counted
 
 __all__ = ["SglangCells", "has_swa_pool", "sglang_cells"]
 
@@ -108,7 +109,7 @@ def sglang_cells(
                 state_layers += count
     if has_pool and arch.model_type.startswith(_EXCLUSIVE_WINDOW):
         window -= 1
-    lines.append(f"{full_layers} layers with full KV: {full:,} B a token per rank")
+    lines.append(f"{counted(full_layers, 'layer')} with full KV: {full:,} B a token per rank")
     if swa_layers:
         lines.append(f"{swa_layers} windowed layers: {swa:,} B a token per rank, window {window:,}")
     if state_layers:

@@ -19,7 +19,7 @@ from kvgate.kvcache.needs import Needs, needs
 from kvgate.kvcache.request import Request
 from kvgate.kvcache.reserve import nothing_left, visible_bytes
 from kvgate.kvcache.stages import pipeline_stages
-from kvgate.units import GiB, format_bytes
+from kvgate.units import GiB, counted, format_bytes
 
 __all__ = ["TrtllmOptions", "trtllm_answer"]
 
@@ -147,13 +147,15 @@ def _pools(
 
 
 def _lines(pools: list[_Pool], memory: int, block: int) -> list[str]:
+    each = counted(block, "token")
     if len(pools) == 1:
         (pool,) = pools
-        return [f"{format_bytes(memory)} / ({block} tokens x "
-                f"{format_bytes(pool.bytes_per_token)}) = {pool.blocks:,} blocks"]  # fmt: skip
+        return [f"{format_bytes(memory)} / ({each} x {format_bytes(pool.bytes_per_token)}) = "
+                f"{counted(pool.blocks, 'block')}"]  # fmt: skip
     return [
-        f"{pool.layers} layers keep {pool.window:,} tokens: {format_bytes(memory)} / {len(pools)} "
-        f"/ ({block} tokens x {format_bytes(pool.bytes_per_token)}) = {pool.blocks:,} blocks"
+        f"{counted(pool.layers, 'layer')} with {counted(pool.window, 'token')} kept: "
+        f"{format_bytes(memory)} / {len(pools)} / ({each} x {format_bytes(pool.bytes_per_token)}) "
+        f"= {counted(pool.blocks, 'block')}"
         for pool in pools
     ]
 

@@ -7,7 +7,7 @@ from kvgate.kvcache.reserve import visible_bytes
 from kvgate.plan.model import Plan
 from kvgate.rules.facts import number
 from kvgate.rules.verdict import Finding, Undecided
-from kvgate.units import format_bytes
+from kvgate.units import counted, format_bytes
 
 __all__ = ["does_not_fit", "more_than_the_gpu"]
 
@@ -21,7 +21,7 @@ def does_not_fit(plan: Plan) -> tuple[str, Finding] | Undecided | None:
     pool = sizing.pool if sizing is not None else None
     if sizing is None or pool is None:
         return None
-    length = f"{sizing.max_model_len:,} tokens"
+    length = counted(sizing.max_model_len, "token")
     if pool.undecided:
         low, high = format_bytes(pool.memory.low), format_bytes(pool.memory.high)
         return Undecided(
@@ -30,7 +30,7 @@ def does_not_fit(plan: Plan) -> tuple[str, Finding] | Undecided | None:
         )
     if pool.fits:
         return None
-    most = f"; the longest that does has {pool.longest:,} tokens" if pool.longest else ""
+    most = f"; the longest that does has {counted(pool.longest, 'token')}" if pool.longest else ""
     if pool.starts_anyway:
         once = f" ({pool.max_concurrency or 0:.2f} at once)"
         message = f"{pool.starts_anyway}; a sequence of {length} does not fit{once}{most}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from kvgate.plan.model import Plan
 from kvgate.rules.verdict import Finding, Undecided, Verdict
 from kvgate.rules.vllm_facts import resized
-from kvgate.units import format_bytes
+from kvgate.units import counted, format_bytes
 
 __all__ = ["RULES"]
 
@@ -22,7 +22,7 @@ def kv_cache_does_not_fit(plan: Plan) -> Verdict:
     pool = sizing.pool
     if pool.fits or pool.starts_anyway:
         return None  # an engine that starts anyway says nothing: see the judge
-    length = f"{sizing.max_model_len:,} tokens"
+    length = counted(sizing.max_model_len, "token")
     need = format_bytes(sizing.needs.rank_sequence_bytes(sizing.max_model_len))
     because = (
         f"one sequence of {length} needs {need} on each GPU before the engine rounds it to pages",
@@ -30,8 +30,8 @@ def kv_cache_does_not_fit(plan: Plan) -> Verdict:
     )
     if pool.longest:
         return Finding(
-            f"a sequence of {length} does not fit; the longest that does has {pool.longest:,} "
-            f"tokens. The engine says: {pool.refusal}",
+            f"a sequence of {length} does not fit; the longest that does has "
+            f"{counted(pool.longest, 'token')}. The engine says: {pool.refusal}",
             because,
             plan.with_flag("--max-model-len", str(pool.longest)),
         )

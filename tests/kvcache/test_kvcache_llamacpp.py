@@ -39,7 +39,7 @@ def test_the_context_is_of_all_slots_together() -> None:
     assert slot_context(32_768, LlamaOptions(slots=4, unified=True), None) == 32_768
     assert slot_context(0, slots, 131_072) == 32_768
     assert slot_context(0, slots, None) is None
-    with pytest.raises(InputError, match="leaves none for each of 4 slots"):
+    with pytest.raises(InputError, match="leaves none for one of 4 slots"):
         slot_context(3, slots, None)
 
 
@@ -52,7 +52,7 @@ def test_ctx_size_is_a_total_and_max_model_len_a_requests_own() -> None:
     assert "32,768 cells x 4 streams: 16.00 GiB" in each
     shared = _shown(_LLAMA, *engine, "--ctx-size", "32768", "--kv-unified")
     assert "a sequence of 32,768 tokens fits, 1.00 at once" in shared
-    assert "32,768 cells x 1 streams" in shared
+    assert "32,768 cells x 1 stream" in shared
     other = _shown(_LLAMA, "--kv-cache-memory", "16", "--ctx-size", "32768")
     assert "a sequence of 32,768 tokens fits" in other
 
@@ -106,7 +106,7 @@ def test_what_an_mla_file_holds_is_an_option() -> None:
     assert isinstance(result.exception, InputError)
     assert "--gguf-mla latent" in (result.exception.hint or "")
     assert "LlamaOptions" not in (result.exception.hint or "")
-    assert "4,096 cells x 1 streams: 274.50 MiB" in _shown(
+    assert "4,096 cells x 1 stream: 274.50 MiB" in _shown(
         *words, "-c", "4096", "--gguf-mla", "latent"
     )
 

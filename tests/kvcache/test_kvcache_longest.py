@@ -108,3 +108,12 @@ def test_states_alone_set_no_limit_to_a_sequence(engine: str) -> None:
     assert "no limit: nothing grows with the sequence" in _text(sizing)
     assert "4,611,686" not in _text(sizing)
     assert "16,777,216" not in _text(sizing)
+
+
+def test_one_is_said_in_the_singular() -> None:
+    text = _text(
+        size("meta-llama/Llama-3.1-8B-Instruct", gpu="H100", engine="vllm==0.33.0", max_model_len=1)
+    )
+    assert "a sequence of 1 token fits" in text
+    assert "1 block a request" in text
+    assert "1 tokens" not in text
