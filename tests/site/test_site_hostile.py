@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 import re
+from html import escape
 from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
+from jinja2 import DictLoader, Environment
 from lxml import html
 from markdown import Markdown
 
@@ -20,6 +22,7 @@ from kvgate.site.record_page import RecordPage
 from kvgate.site.searching import of_record
 from tests.site.conftest import CONCEPTS, record
 
+ROOT = Path(__file__).resolve().parents[2]
 ADDRESSES = Addresses(base="https://kb.example/")
 TITLES = [
     # Whatever a title may hold: other controls, ends of lines and directions are refused.
@@ -32,10 +35,15 @@ TITLES = [
 ]
 TEXT = (
     "<script>alert(2)</script> ]]> &quot; [a](javascript:alert(1)) ![p](https://evil.example/p.png)"
-    "\n## Data\n- [evil](https://evil.example/)\n\x1b[31m \x08 \x0b \x9b31m \ufffe \u202edetrevni"
+    " \x1b[31m \x08 \x0b \x9b31m \ufffe \u202edetrevni"
+    "\n## Data\n- [evil](https://evil.example/)"
 )
 
 
+MAKES_ELEMENTS = re.compile(
+    r"(?:inner|outer)HTML\s*\+?=|insertAdjacentHTML|document\.write|setHTMLUnsafe|\beval\("
+    r"|new Function\b|createContextualFragment"
+)
 STEERS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ufffe]")
 
 
@@ -103,3 +111,37 @@ def test_search_is_given_the_texts_and_no_elements_of_theirs(evil: Book) -> None
             "html", "head", "title", "body", "h1", "h2", "p", "code",
         }  # fmt: skip
         assert tree.findtext(".//title") == one.title
+
+
+def test_the_preview_s_meta_hold_the_title_and_the_point_as_values(evil: Book) -> None:
+    """The theme's block as a page of a record gets it; MkDocs' environment escapes nothing."""
+    theme = (ROOT / "kvgate/site/theme/main.html").read_text(encoding="utf-8")
+    base = "<html><head>{% block extrahead %}{% endblock %}</head><body>b</body></html>"
+    environment = Environment(loader=DictLoader({"base.html": base, "main.html": theme}))
+    environment.filters["url"] = str
+    config = {"site_name": '"><script>x</script>', "site_url": "https://kb.example/", "extra": {}}
+    for one in evil.records:
+        # As the plugin gives them to a page.
+        meta = {
+            "title": escape(one.title, quote=False),
+            "description": escape(evil.summaries[one.id]),
+        }
+        page = {"meta": meta, "title": "", "canonical_url": "https://kb.example/x/"}
+        text = environment.get_template("main.html").render(page=page, config=config)
+        tree = html.document_fromstring(text)
+        said = {m.get("property"): m.get("content") for m in tree.iter("meta")}
+        assert said["og:title"] == one.title
+        assert said["og:description"] == evil.summaries[one.id]
+        assert {e.tag for e in tree.iter()} == {"html", "head", "link", "meta", "body"}
+        assert set().union(*(m.keys() for m in tree.iter("meta"))) == {"property", "content"}
+
+
+def test_the_site_s_scripts_make_no_elements_of_text() -> None:
+    """What search and the planner show of a record is put there as text."""
+    scripts = sorted((ROOT / "kvgate/site/theme").rglob("*.js"))
+    assert scripts
+    for path in scripts:
+        text = path.read_text(encoding="utf-8")
+        assert not re.search(r"insertAdjacentHTML|outerHTML\s*=|document\.write|\beval\(", text), (
+            path
+        )
