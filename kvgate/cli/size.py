@@ -116,7 +116,8 @@ _OPTIONS: tuple[tuple[tuple[str, ...], str, dict[str, Any]], ...] = (
      {"metavar": "JSON", "help": "As vLLM takes it; num_speculative_tokens is what counts."}),
     (("--enforce-eager",), "enforce_eager", {"is_flag": True, "help": "Run without CUDA graphs."}),
     (("--weights",), "weights",
-     {"type": _SIZES, "metavar": "GIB", "help": "GiB of weights per GPU, when known from a log."}),
+     {"type": _SIZES, "metavar": "GIB",
+      "help": "GiB of weights per GPU, when known from a log; one for each stage, with commas."}),
     (("--plot",), "plot",
      {"type": click.Path(dir_okay=False), "help": "Write an SVG: GiB against context."}),
     (("--hub",), "hub",
@@ -193,7 +194,7 @@ def command(model: str, **given: Any) -> None:
     answer = size(
         source.architecture,
         kv_cache_memory=memory if in_bytes is None else in_bytes,
-        weights_bytes=max(weights) if weights else None,
+        weights_bytes=weights,
         checkpoint_bytes=source.weights_total,
         speculative_tokens=_drafted(given.pop("speculative_config")),
         hybrid_kv_cache_manager=not given.pop("unified"),

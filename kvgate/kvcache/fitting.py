@@ -39,7 +39,10 @@ def ways_to_fit(
     if request.memory is None and request.gpu is not None and request.engine != "llama.cpp":
         ranks = request.tp * 2
         while ranks <= _MOST_RANKS:
-            more = replace(request, tp=ranks, weights_bytes=weights(ranks).bytes_per_rank)
+            held = weights(ranks)
+            more = replace(
+                request, tp=ranks, weights_bytes=held.bytes_per_rank, stage_weights=held.by_stage
+            )
             way = _tried(f"tensor_parallel_size {ranks}", more, answer)
             if way:
                 ways.append(way)

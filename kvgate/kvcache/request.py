@@ -29,7 +29,11 @@ _ALIASES = {
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """One sizing question. Sizes in bytes and tokens; None where nobody said."""
+    """One sizing question. Sizes in bytes and tokens; None where nobody said.
+
+    ``weights_bytes`` are those of the rank that holds most, ``stage_weights`` those of a rank of
+    each pipeline stage, empty where only the most is known.
+    """
 
     arch: Architecture
     gpu: Gpu | None
@@ -56,6 +60,7 @@ class Request:
     enforce_eager: bool
     encoder_tokens: int | None
     skip_layers: tuple[str, ...] = ()
+    stage_weights: tuple[int, ...] = ()
 
     @property
     def sm(self) -> tuple[int, int] | None:

@@ -139,7 +139,7 @@ def size(
     gpu_memory_utilization: float | None = None,
     kv_cache_memory: int | Sequence[int] | None = None,
     prefix_caching: bool | None = None,
-    weights_bytes: int | None = None,
+    weights_bytes: int | Sequence[int] | None = None,
     checkpoint_bytes: int | None = None,
     speculative_tokens: int = 0,
     async_scheduling: bool | None = None,
@@ -159,9 +159,9 @@ def size(
     ``model`` is a catalogue id or a parsed architecture; ``engine`` such as ``vllm==0.33.0``
     (newest vLLM when not given); the parallel sizes, dtypes and limits are the engine's own flags.
     ``kv_cache_memory`` is bytes per GPU (one figure, or one per pipeline stage, the smallest
-    rank's). ``weights_bytes`` is bytes of weights per GPU; where it is not given, they are counted
-    from the architecture, with an engine's own ``quantization`` of a 16-bit checkpoint applied, and
-    scaled to ``checkpoint_bytes``, a safetensors index's total.
+    rank's). ``weights_bytes`` is bytes of weights per GPU (likewise); where it is not given, they
+    are counted from the architecture, with an engine's own ``quantization`` of a 16-bit checkpoint
+    applied, and scaled to ``checkpoint_bytes``, a safetensors index's total.
     ``speculative_tokens`` > 0 counts the checkpoint's draft layers and what speculation holds.
     ``options`` are an engine's further settings (`SglangOptions`, `LlamaOptions`,
     `TrtllmOptions`).
@@ -210,7 +210,7 @@ def size(
         speculative=speculative_tokens, async_scheduling=async_scheduling,
         hybrid=hybrid_kv_cache_manager, mamba_cache_mode=mamba_cache_mode,
         enforce_eager=enforce_eager, encoder_tokens=encoder_tokens,
-        skip_layers=tuple(kv_cache_dtype_skip_layers),
+        skip_layers=tuple(kv_cache_dtype_skip_layers), stage_weights=weights.by_stage,
     )  # fmt: skip
     pool = None
     notes = [assumed] if assumed else []

@@ -153,7 +153,8 @@ def _lines(pools: list[_Pool], memory: int, block: int) -> list[str]:
         return [f"{format_bytes(memory)} / ({each} x {format_bytes(pool.bytes_per_token)}) = "
                 f"{counted(pool.blocks, 'block')}"]  # fmt: skip
     return [
-        f"{counted(pool.layers, 'layer')} with {counted(pool.window, 'token')} kept: "
+        f"{counted(pool.layers, 'layer')} {'keeps' if pool.layers == 1 else 'keep'} "
+        f"{counted(pool.window, 'token')}: "
         f"{format_bytes(memory)} / {len(pools)} / ({each} x {format_bytes(pool.bytes_per_token)}) "
         f"= {counted(pool.blocks, 'block')}"
         for pool in pools

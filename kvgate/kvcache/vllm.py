@@ -81,10 +81,11 @@ def vllm_answer(request: Request) -> VllmAnswer:
         reserve = available(request, rules, defaults.max_num_batched_tokens, defaults.max_num_seqs,
                             defaults.gpu_memory_utilization)  # fmt: skip
         memory = reserve.kv
-        pool = pool_of([max(memory.likely, 0)] * request.pp)
+        stages = _by_stage(request, memory.likely)
+        pool = pool_of(stages)
     lines = [*plan.lines, *pool.lines]
     if reserve is not None:
-        lines = [*reserve.lines, *lines, *_spread(memory, pool_of, request.pp)]
+        lines = [*reserve.lines, *_stage_line(stages), *lines, *_spread(memory, pool_of, request)]
     answer = PoolAnswer(
         memory=memory, block_size=pool.block_size, blocks=pool.blocks, tokens=pool.tokens,
         max_concurrency=pool.concurrency, longest=pool.longest, fits=pool.holds,
@@ -235,10 +236,26 @@ def _why_it_starts(request: Request, rules: VllmRules, pool: VllmPool) -> str | 
     return f"vllm {request.version} starts, because its check {counts}"
 
 
-def _spread(memory: Range, pool_of: object, pp: int) -> list[str]:
+def _by_stage(request: Request, memory: int) -> list[int]:
+    """KV memory of a rank of each pipeline stage, where the one with most weights has ``memory``:
+    what another stage holds less in weights, it has more for its cache."""
+    most = request.weights_bytes or 0
+    if len(request.stage_weights) != request.pp or not memory:
+        return [memory] * request.pp
+    return [memory + max(most - held, 0) for held in request.stage_weights]
+
+
+def _stage_line(stages: list[int]) -> list[str]:
+    if len(set(stages)) == 1:
+        return []
+    told = ", ".join(format_bytes(size) for size in stages)
+    return [f"what less weights leave is the cache's; KV memory by pipeline stage: {told}"]
+
+
+def _spread(memory: Range, pool_of: object, request: Request) -> list[str]:
     if memory.known or not callable(pool_of):
         return []
-    low, high = (pool_of([max(size, 0)] * pp) for size in (memory.low, memory.high))
+    low, high = (pool_of(_by_stage(request, size)) for size in (memory.low, memory.high))
     return [
         f"from {format_bytes(memory.low)} to {format_bytes(memory.high)} of KV memory a GPU: "
         f"{low.tokens:,} to {high.tokens:,} tokens, {low.concurrency:.2f}x to "

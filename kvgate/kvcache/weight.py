@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from kvgate.architecture.model import Architecture
@@ -12,16 +13,20 @@ __all__ = ["Weights", "weights_of"]
 
 @dataclass(frozen=True, slots=True)
 class Weights:
-    """Bytes of weights: ``bytes_per_rank`` (None where nobody knows), and how they were found."""
+    """Bytes of weights: ``bytes_per_rank`` (None where nobody knows), and how they were found.
+
+    ``by_stage`` are those of a rank of each pipeline stage, where they were counted.
+    """
 
     bytes_per_rank: int | None
     basis: str
+    by_stage: tuple[int, ...] = ()
 
 
 def weights_of(
     arch: Architecture,
     *,
-    given: int | None,
+    given: int | Sequence[int] | None,
     checkpoint: int | None,
     tp: int,
     pp: int,
@@ -31,18 +36,25 @@ def weights_of(
 ) -> Weights:
     """The weights of the rank that holds most.
 
-    ``given`` bytes per rank beat ``checkpoint``, the bytes of all of them, which beat counting.
-    Raises InputError for negative bytes.
+    ``given`` bytes per rank (one figure, or one per pipeline stage) beat ``checkpoint``, the bytes
+    of all of them, which beat counting.
+    Raises InputError for negative bytes, and for figures that are not one per stage.
     """
-    for name, size in (("", given), ("a checkpoint of ", checkpoint)):
+    stages = (given,) if isinstance(given, int) else tuple(given or ())
+    for name, size in (*(("", held) for held in stages), ("a checkpoint of ", checkpoint)):
         if size is not None and size < 0:
             raise InputError(f"{name}{size} bytes of weights are impossible")
-    if given is not None:
-        return Weights(given, "given")
-    from kvgate.architecture.weights import weights_per_rank
+    if stages:
+        if len(stages) not in (1, pp):
+            raise InputError(
+                f"{len(stages)} figures of weights for {pp} pipeline stages",
+                hint="give one figure, or one per stage",
+            )
+        return Weights(max(stages), "given", stages if len(stages) == pp else ())
+    from kvgate.architecture.weights import weights_by_stage
 
     try:
-        counted = weights_per_rank(
+        stages = weights_by_stage(
             arch, tp=tp, pp=pp, dtype=None if dtype == "auto" else dtype,
             quantization=quantization, draft=draft, checkpoint_bytes=checkpoint,
         )  # fmt: skip
@@ -52,7 +64,8 @@ def weights_of(
         return Weights(
             checkpoint // (tp * pp), "total_size of the safetensors index over all ranks"
         )
+    counted = max(stages)
     if checkpoint is not None:
-        return Weights(counted, "total_size of the safetensors index, split as counted")
+        return Weights(counted, "total_size of the safetensors index, split as counted", stages)
     left_out = f"; not counted: {', '.join(arch.not_counted)}" if arch.not_counted else ""
-    return Weights(counted, f"counted from the architecture{left_out}")
+    return Weights(counted, f"counted from the architecture{left_out}", stages)

@@ -6,7 +6,7 @@ from typing import Any
 
 from packaging.version import Version
 
-from kvgate.architecture.weights import weights_per_rank
+from kvgate.architecture.weights import weights_by_stage
 from kvgate.attention import backends
 from kvgate.kvcache.size import Sizing, size
 from kvgate.plan.build import Draft
@@ -134,12 +134,12 @@ def _asked(draft: Draft) -> Version | None:
     return draft.release.asked if draft.release is not None else None
 
 
-def _weights(draft: Draft) -> int | None:
-    """Bytes of weights on one GPU, with what the flags change of the model's own."""
+def _weights(draft: Draft) -> tuple[int, ...]:
+    """Bytes of weights on a GPU of each stage, with what the flags change of the model's own."""
     get, arch = draft.settings.get, draft.arch
     assert arch is not None
     quantization = get("quantization")
-    total = weights_per_rank(
+    stages = weights_by_stage(
         arch,
         tp=count(draft.settings, "tensor_parallel_size") or 1,
         pp=count(draft.settings, "pipeline_parallel_size") or 1,
@@ -152,8 +152,8 @@ def _weights(draft: Draft) -> int | None:
     offloaded = get("cpu_offload_gb")
     if isinstance(offloaded, int | float) and offloaded > 0:
         draft.assumed.append(f"{offloaded} GiB of weights stay in host memory (--cpu-offload-gb)")
-        total = max(0, total - round(offloaded * GiB))
-    return total
+        stages = tuple(max(0, held - round(offloaded * GiB)) for held in stages)
+    return stages
 
 
 def draft_lacks(draft: Draft, *names: str) -> str:

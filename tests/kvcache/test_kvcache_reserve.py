@@ -150,3 +150,31 @@ def test_weights_that_fill_the_card_leave_nothing() -> None:
 def test_an_impossible_utilisation_is_refused() -> None:
     with pytest.raises(InputError, match="above 0, up to 1"):
         size(_model(1, 1, 1), gpu="H100", gpu_memory_utilization=1.2, weights_bytes=0)
+
+
+def test_a_stage_with_less_weights_has_more_for_its_cache() -> None:
+    # 64 layers in 3 stages are 21, 22 and 21: the last holds the head too, the middle most layers.
+    asked = {"gpu": "H100", "engine": "vllm==0.33.0", "pp": 3, "max_model_len": 4096}
+    counted = size("Qwen/Qwen3-32B", **asked)  # type: ignore[arg-type]
+    stages = counted.weights.by_stage
+    assert len(stages) == 3
+    assert max(stages) == counted.weights.bytes_per_rank
+    told = size("Qwen/Qwen3-32B", weights_bytes=stages, **asked)  # type: ignore[arg-type]
+    most = size("Qwen/Qwen3-32B", weights_bytes=max(stages), **asked)  # type: ignore[arg-type]
+    assert counted.pool is not None
+    assert told.pool is not None
+    assert most.pool is not None
+    memory = counted.pool.memory.likely
+    layers = (21, 22, 21)
+    blocks = min(
+        (memory + max(stages) - held) // (count * 16 * 4096)
+        for held, count in zip(stages, layers, strict=True)
+    )
+    assert counted.pool.blocks == told.pool.blocks == blocks
+    assert most.pool.blocks == memory // (22 * 16 * 4096) < blocks
+    assert any("KV memory by pipeline stage" in line for line in counted.pool.lines)
+
+
+def test_weights_are_one_figure_or_one_for_each_stage() -> None:
+    with pytest.raises(InputError, match="2 figures of weights for 3 pipeline stages"):
+        size("Qwen/Qwen3-32B", gpu="H100", pp=3, weights_bytes=(1, 2))

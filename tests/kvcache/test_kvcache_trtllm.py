@@ -102,7 +102,7 @@ def test_the_windows_are_repeated_over_the_layers() -> None:
     assert pool.lines == (
         "2 layers keep 1,024 tokens: 3.00 GiB / 3 / (32 tokens x 8.00 KiB) = 4,096 blocks",
         "2 layers keep 2,048 tokens: 3.00 GiB / 3 / (32 tokens x 8.00 KiB) = 4,096 blocks",
-        "1 layers keep 4,096 tokens: 3.00 GiB / 3 / (32 tokens x 4.00 KiB) = 8,192 blocks",
+        "1 layer keeps 4,096 tokens: 3.00 GiB / 3 / (32 tokens x 4.00 KiB) = 8,192 blocks",
     )
     # 4,096 tokens are 32 blocks of the first pool, 64 of the second, 128 of the third.
     assert pool.max_concurrency == 4096 / 64
@@ -191,7 +191,7 @@ def test_pools_are_told_from_the_shortest_window_on() -> None:
     assert name == "windows"
     assert isinstance(windows, dict)
     assert list(windows) == ["1024", "4096"]
-    assert [line[:19] for line in pool.lines] == ["1 layers keep 1,024", "1 layers keep 4,096"]
+    assert [line[:19] for line in pool.lines] == ["1 layer keeps 1,024", "1 layer keeps 4,096"]
 
 
 def test_blocks_are_whole() -> None:
