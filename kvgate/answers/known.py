@@ -26,6 +26,7 @@ class Head:
     signatures: tuple[str, ...]
     engines: frozenset[str]
     symptom: str
+    gpus: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True)
@@ -51,8 +52,8 @@ class Known:
 
     @cached_property
     def suspects(self) -> dict[str, Suspect]:
-        """Each record's rule and engines."""
-        return {h.id: Suspect(h.rule, h.engines) for h in self.heads}
+        """Each record's rule, engines and GPU generations."""
+        return {h.id: Suspect(h.rule, h.engines, h.gpus) for h in self.heads}
 
     @cached_property
     def by_id(self) -> Mapping[str, Head]:
@@ -61,7 +62,12 @@ class Known:
 
     def to_json(self) -> dict[str, Any]:
         """The heads as plain data, which `from_json` reads."""
-        return {"heads": [{**asdict(h), "engines": sorted(h.engines)} for h in self.heads]}
+        return {
+            "heads": [
+                {**asdict(h), "engines": sorted(h.engines), "gpus": sorted(h.gpus)}
+                for h in self.heads
+            ]
+        }
 
     @classmethod
     def from_json(cls, text: str) -> Known:
@@ -77,4 +83,5 @@ def _head(row: Mapping[str, Any]) -> Head:
     values: dict[str, Any] = {field.name: row[field.name] for field in fields(Head)}
     values["signatures"] = tuple(row["signatures"])
     values["engines"] = frozenset(row["engines"])
+    values["gpus"] = frozenset(row["gpus"])
     return Head(**values)

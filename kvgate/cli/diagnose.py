@@ -34,10 +34,12 @@ def command(file: str, most: int, as_json: bool) -> None:
 
     known = records()
     answer = diagnose(_text(file), known.signatures, known.texts, known.suspects)
+    records_of = known.by_id
     titles = {head.id: head.title for head in known.heads}
     if as_json:
         click.echo(json.dumps(answer.to_json(most), ensure_ascii=False, indent=2))
-    elif answer.matches:
+        raise SystemExit(1 if answer.matches else 0)
+    if answer.matches:
         for match in answer.matches[:most]:
             click.echo(f"{click.style(match.id, bold=True)}  line {match.line}")
             click.echo(f"    {titles[match.id]}")
@@ -47,8 +49,10 @@ def command(file: str, most: int, as_json: bool) -> None:
         click.echo(f"\nmore: kvgate show {answer.matches[0].id}")
     else:
         click.echo("no record's signature stands in this log")
-        for record_id, _ in answer.guesses:
-            click.echo(f"  a guess by its words: {record_id}: {titles[record_id]}")
+    for record_id, _ in answer.guesses:
+        engines = ", ".join(sorted(records_of[record_id].engines))
+        click.echo(f"  a guess by its words ({engines}): {record_id}: {titles[record_id]}")
+    if not answer.matches:
         click.echo(f"to write it down: kvgate new --log {file}")
     raise SystemExit(1 if answer.matches else 0)
 

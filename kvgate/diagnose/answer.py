@@ -6,7 +6,7 @@ import math
 import re
 from collections import Counter, deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from kvgate.diagnose.logtext import clean
@@ -14,6 +14,7 @@ from kvgate.diagnose.matcher import Hit, Matcher
 from kvgate.diagnose.redact import redact
 
 if TYPE_CHECKING:
+    from kvgate.diagnose.context import Context
     from kvgate.diagnose.suspect import Suspect
 
 __all__ = ["Answer", "Found", "diagnose"]
@@ -21,6 +22,14 @@ __all__ = ["Answer", "Found", "diagnose"]
 _WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_]{3,40}")
 _ALARM = re.compile(r"(?i)error|exception|assert|fail|refus|not support|cannot|invalid|warn")
 _GUESSES, _KEPT = 3, 4
+_NAMED = {
+    "vllm": re.compile(r"(?i)vllm"),
+    "sglang": re.compile(r"(?i)sglang"),
+    "tensorrt-llm": re.compile(r"(?i)tensorrt.?llm|trt.?llm"),
+    "llama.cpp": re.compile(r"(?i)llama[._-](?:cpp|server|context|kv|model)|\bggml|\bollama"),
+}
+# What an engine says in passing stands in healthy logs too: an error beside it goes before.
+_NOTICE = 0.5
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +49,10 @@ class Found:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """``matches`` best first, one a record; ``guesses`` (id, score) only where nothing matched."""
+    """``matches`` best first, one a record; ``guesses`` (id, score) where no error is explained.
+
+    A record is guessed only where the log names one of its engines.
+    """
 
     matches: tuple[Found, ...]
     guesses: tuple[tuple[str, float], ...] = ()
@@ -90,15 +102,43 @@ def diagnose(
     for hit in Matcher(signatures).scan(watched()):
         hits.setdefault(hit.id, []).append(hit)
     kept = "".join([*first, *last])
-    if not hits:
-        return Answer((), _guesses(_alarming(kept), texts) if texts else ())
     found = [_found(record_hits) for record_hits in hits.values()]
-    if suspects and len(found) > 1:
+    if suspects:
         from kvgate.diagnose.context import context
-        from kvgate.diagnose.suspect import weigh
+        from kvgate.diagnose.suspect import possible, weigh
 
-        found = weigh(found, suspects, context(kept))
-    return Answer(tuple(sorted(found, key=lambda f: (-f.score, f.line, f.id))))
+        said = context(kept)
+        found = [one for one in found if possible(suspects.get(one.id), said)]
+        if len(found) > 1:
+            found = weigh(found, suspects, said)
+        texts = {
+            name: words
+            for name, words in (texts or {}).items()
+            if name not in suspects or _guessable(suspects[name], said, kept)
+        }
+    notices = {one.id for one in found if not any(_loud(h) for h in hits[one.id])}
+    found = [_noticed(one) if one.id in notices else one for one in found]
+    matches = tuple(sorted(found, key=lambda f: (-f.score, f.line, f.id)))
+    # Notices alone don't explain an error that stands beside them.
+    unexplained = len(notices) == len(found)
+    return Answer(matches, _guesses(_alarming(kept), texts) if texts and unexplained else ())
+
+
+def _guessable(suspect: Suspect, said: Context, text: str) -> bool:
+    from kvgate.diagnose.suspect import possible
+
+    named = {said.engine} if said.engine else {e for e, w in _NAMED.items() if w.search(text)}
+    return bool(named & suspect.engines) and possible(suspect, said)
+
+
+def _loud(hit: Hit) -> bool:
+    return bool(_ALARM.search(hit.text) or _ALARM.search(hit.signature))
+
+
+def _noticed(one: Found) -> Found:
+    why = f"{one.grounds}; " if one.grounds else ""
+    why += "a notice, which logs of engines that run well may have too"
+    return replace(one, score=round(one.score * _NOTICE, 4), grounds=why)
 
 
 def _found(hits: Sequence[Hit]) -> Found:

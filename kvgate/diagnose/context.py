@@ -37,8 +37,14 @@ _COMMAND = re.compile(
     r"|python3? -m (?:vllm|sglang)\.\S+)\s.{1,4000})$"
 )
 _GPU = re.compile(
-    r"\b(?:NVIDIA|AMD)\s+(?:GeForce\s+|Instinct\s+|Tesla\s+)?"
+    r"\b(?:(?:NVIDIA|AMD)\s+(?:GeForce\s+|Instinct\s+|Tesla\s+)?|(?:Tesla|GeForce|Instinct)\s+)"
     r"((?:RTX|GTX|[A-Z]{1,3}\d{2,4})[\w -]{0,40}?)(?=[,;:()|']|\s{2}|$| \(| with| is\b)"
+)
+# PyTorch's warning of a card that its build has no code for, and what it says of its memory.
+_GENERATION = re.compile(r"\bCUDA capability (sm_\d{2,3})\b")
+_MEMORY = re.compile(
+    r"\btotal capacity of (\d{1,4}\.\d{1,3}) GiB"
+    r"|\bFree memory on device [^(]{0,20}\(-?[\d.]{1,9}/(\d{1,4}\.\d{1,3}) GiB\)"
 )
 # vLLM's name for a setting -> SGLang's, where a log shows the other's.
 _FLAGS = {
@@ -53,8 +59,9 @@ _PLAIN = {"None", "auto", "null", ""}
 class Context:
     """What was read: empty texts where the log doesn't say.
 
-    ``settings`` are the engine's own names with their values as text; ``command`` is the command
-    line that the log shows, where it shows one.
+    ``generation`` is the card's as PyTorch names it, ``sm_70``; ``memory_gib`` its memory, 0 where
+    the log doesn't say. ``settings`` are the engine's own names with their values as text;
+    ``command`` is the command line that the log shows, where it shows one.
     """
 
     engine: str = ""
@@ -64,6 +71,8 @@ class Context:
     architecture: str = ""
     settings: tuple[tuple[str, str], ...] = ()
     command: str = ""
+    generation: str = ""
+    memory_gib: float = 0.0
 
     @property
     def line(self) -> str:
@@ -100,7 +109,8 @@ class Context:
 
 def context(text: str) -> Context:
     """Read what a log says of its deployment. Never raises: a log is anybody's text."""
-    engine = version = gpu = architecture = command = ""
+    engine = version = gpu = architecture = command = generation = ""
+    memory = 0.0
     settings: dict[str, str] = {}
     for line in _lines(text):
         for name, pattern in (
@@ -125,10 +135,17 @@ def context(text: str) -> Context:
         command = command or (found.group(1) if found else "")
         found = _GPU.search(line)
         gpu = gpu or (found.group(1).strip() if found else "")
+        found = _GENERATION.search(line)
+        generation = generation or (found.group(1) if found else "")
+        found = _MEMORY.search(line)
+        memory = memory or (float(next(filter(None, found.groups()))) if found else 0.0)
     names = _FLAGS.get(engine, {})
     settings = {names.get(k, k): v for k, v in settings.items()}
     model = settings.get("model") or settings.get("model_path") or settings.get("model_tag") or ""
-    return Context(engine, version, model, gpu, architecture, tuple(settings.items()), command)
+    return Context(
+        engine, version, model, gpu, architecture, tuple(settings.items()), command, generation,
+        memory,
+    )  # fmt: skip
 
 
 def _lines(text: str) -> Iterator[str]:

@@ -134,7 +134,7 @@ class Matcher:
 
     def _hit(self, index: int, lines: list[str], here: int) -> tuple[str, float, float] | None:
         signature = self._entries[index][1]
-        line = clean(lines[here][:LONGEST])
+        line = clean(_near_anchor(lines[here], self._entries[index][2]))
         near = lines[max(0, here - _BEFORE) : here + _AFTER + 1]
         bodies = [strip_prefix(clean(text[:LONGEST])) for text in near]
         texts = [(line, 1.0), (" ".join(bodies), _JOINED), ("".join(bodies), _JOINED)]
@@ -146,6 +146,15 @@ class Matcher:
                     shown = text[max(0, found.start - 40) : found.end + 200]
                     return shown, round(found.share * specific * factor, 4), found.share
         return None
+
+
+def _near_anchor(line: str, anchors: tuple[str, ...]) -> str:
+    """A line that is too long to be looked at whole, cut to what stands around an anchor."""
+    if len(line) <= LONGEST:
+        return line
+    at = next((place for word in anchors if (place := line.find(word)) >= 0), 0)
+    start = max(0, at - LONGEST // 2)
+    return line[start : start + LONGEST]
 
 
 def _specific(signature: Signature) -> float:

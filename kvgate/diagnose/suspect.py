@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from kvgate.catalog.gpus import Gpu, gpu, gpus
 from kvgate.deployment import deployments
 from kvgate.diagnose.answer import Found
 from kvgate.diagnose.context import Context
@@ -12,18 +13,47 @@ from kvgate.errors import InputError
 from kvgate.plan import Plan, plan
 from kvgate.rules.registry import rule
 from kvgate.rules.verdict import Finding
+from kvgate.units import GiB
 
-__all__ = ["Suspect", "weigh"]
+__all__ = ["Suspect", "possible", "weigh"]
 
+# A log's figure for a card's memory, and the driver's of the catalogue, differ by less than this.
+_SAME_MEMORY = 0.03
 _CONFIRMED, _DENIED, _ELSEWHERE = 0.3, 0.5, 0.6
 
 
 @dataclass(frozen=True, slots=True)
 class Suspect:
-    """What of a record a log is held against: its rule (or ""), and the engines it affects."""
+    """What of a record a log is held against: its rule (or ""), the engines it affects, and the GPU
+    generations it is about (``sm_120``, ``gfx942``; none for any)."""
 
     rule: str
     engines: frozenset[str]
+    gpus: frozenset[str] = frozenset()
+
+
+def possible(suspect: Suspect | None, said: Context) -> bool:
+    """Whether the log's own GPU, by name, generation or memory, may be one the record is about."""
+    if suspect is None or not suspect.gpus:
+        return True
+    if said.generation:
+        return said.generation in suspect.gpus
+    if said.gpu:
+        try:
+            return _kind(gpu(said.gpu)) in suspect.gpus
+        except InputError:
+            pass  # a card that the catalogue doesn't hold may be any
+    if said.memory_gib:
+        return any(
+            abs(card.memory_bytes / GiB - said.memory_gib) < _SAME_MEMORY * said.memory_gib
+            for card in gpus()
+            if _kind(card) in suspect.gpus
+        )
+    return True
+
+
+def _kind(card: Gpu) -> str:
+    return f"sm_{card.sm[0]}{card.sm[1]}" if card.sm is not None else str(card.arch)
 
 
 def weigh(found: Sequence[Found], suspects: Mapping[str, Suspect], said: Context) -> list[Found]:

@@ -21,7 +21,7 @@ __all__ = ["heads_in", "known"]
 # A key of the front matter itself, with all that is indented below it. Sources, relations, hits and
 # misses are most of a front matter, and none of them is asked for here.
 _BLOCK = re.compile(r"^(\w+):.*\n(?:(?!\w+:).*\n)*", re.MULTILINE)
-_ASKED = frozenset({"id", "title", "severity", "status", "rule", "signatures", "affects"})
+_ASKED = frozenset({"id", "title", "severity", "status", "rule", "signatures", "affects", "gpus"})
 
 
 @cache
@@ -63,5 +63,6 @@ def _head(values: Mapping[str, Any], body: str) -> Head:
         rule=str(values.get("rule") or ""),
         signatures=tuple(str(s["text"]) for s in values.get("signatures") or ()),
         engines=frozenset(str(a["engine"]) for a in values.get("affects") or ()),
+        gpus=frozenset(str(g) for g in values.get("gpus") or ()),
         symptom=symptom.partition("\n## ")[0].strip(),
     )

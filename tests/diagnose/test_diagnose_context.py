@@ -61,10 +61,10 @@ def test_a_text_of_two_records_is_settled_by_what_the_log_says_of_itself() -> No
 
 
 def test_where_the_log_says_nothing_nothing_moves() -> None:
-    text = "the made up reason of layer {int}"
+    text = "refused for the made up reason of layer {int}"
     suspects = {n: Suspect("mla_backend_missing", frozenset({"vllm"})) for n in ("a", "b")}
     answer = diagnose(
-        ["the made up reason of layer 3"], [(n, text) for n in suspects], None, suspects
+        ["refused for the made up reason of layer 3"], [(n, text) for n in suspects], None, suspects
     )
     assert {m.grounds for m in answer.matches} == {""}
     assert len({m.score for m in answer.matches}) == 1
