@@ -72,9 +72,14 @@ def _found(folder: Path) -> Path:
 def _read(path: Path) -> dict[str, Any]:
     where = Place(str(path))
     try:
-        if path.stat().st_size > _LARGEST:
+        if path.exists() and not path.is_file():
+            # A device or a pipe has no size, and may have no end.
+            raise InputError("is no regular file", place=where, code="KV002")
+        with path.open("rb") as stream:
+            data = stream.read(_LARGEST + 1)
+        if len(data) > _LARGEST:
             raise InputError("is too large for a config", place=where, code="KV003")
-        text = path.read_bytes().decode("utf-8-sig")
+        text = data.decode("utf-8-sig")
     except OSError as error:
         raise InputError(f"cannot be read: {error.strerror}", place=where, code="KV002") from None
     except UnicodeDecodeError as error:

@@ -37,7 +37,11 @@ def does_not_fit(plan: Plan) -> tuple[str, Finding] | Undecided | None:
         return "fails-later", Finding(message, (), _fix(plan, pool))
     if plan.engine in ("vllm", "sglang"):
         message = pool.refusal or f"one sequence of {length} does not fit"
-        return "blocks-start", Finding(message)
+        weights = sizing.weights.bytes_per_rank
+        alone = plan.gpu is not None and weights is not None and weights >= plan.gpu.memory_bytes
+        # An engine's own advice may be a fraction above 1, which there isn't.
+        fix = "no share of this card is enough: more GPUs, or weights of fewer bits"
+        return "blocks-start", Finding(message, (), fix if alone else "")
     because = [f"the pool has about {format_bytes(pool.memory.likely)} a GPU"]
     message = f"a sequence of {length} does not fit{most}"
     if pool.refusal:

@@ -87,3 +87,10 @@ def test_ranks_of_sglang_are_counted_too() -> None:
     line = "CUDA_VISIBLE_DEVICES=0,1 python -m sglang.launch_server --model-path Qwen/Qwen3-32B"
     (one,) = checked(deployments(f"{line} --tp 4", engine="sglang==0.5.23"), (), gpu="H100")
     assert len(told(one)) == 1
+
+
+def test_weights_larger_than_the_card_ask_for_gpus_and_not_for_a_share_above_1() -> None:
+    line = "python -m sglang.launch_server --model-path deepseek-ai/DeepSeek-V3 --tp 4"
+    (one,) = checked(deployments(line, engine="sglang==0.5.23"), (), gpu="A100-80GB")
+    (found,) = (f for f in one.found if f.id == "KV432")
+    assert found.finding.fix.startswith("no share of this card is enough")
