@@ -26,6 +26,12 @@ class Checked:
     found: tuple[Judged, ...]
     undecided: tuple[Open, ...]
 
+    @property
+    def unasked(self) -> tuple[str, ...]:
+        """Which of version, model and GPU are unknown: without one, little could be asked."""
+        unknown = {u.what for u in self.plan.unknown}
+        return tuple(what for what in ("version", "model", "gpu") if what in unknown)
+
 
 def checked(
     deployments: Iterable[Deployment],

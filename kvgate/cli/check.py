@@ -28,6 +28,7 @@ __all__ = ["command"]
     "--format", "form", type=click.Choice(FORMATS), default="text", show_default=True,
     help="How findings are printed.",
 )  # fmt: skip
+@click.option("--strict", is_flag=True, help="Exit 1 where model, GPU or version is unknown.")
 @click.option("--json", "json_form", is_flag=True, help="The same as --format json.")
 def command(
     deployment: str,
@@ -37,6 +38,7 @@ def command(
     kv_cache_memory: tuple[int, ...] | None,
     waivers: str | None,
     form: Format,
+    strict: bool,
     json_form: bool,
 ) -> None:
     """Check DEPLOYMENT: a command line in quotes, a file with one (script, compose, Kubernetes,
@@ -65,7 +67,8 @@ def command(
     if json_form:
         form = "json"
     _print(results, stale, form)
-    raise SystemExit(1 if stale or any(one.found for one in results) else 0)
+    unasked = strict and any(one.unasked for one in results)
+    raise SystemExit(1 if stale or unasked or any(one.found for one in results) else 0)
 
 
 def _print(

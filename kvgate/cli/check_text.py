@@ -23,6 +23,7 @@ _STYLE = {
     "slower": "yellow",
     "surprise": "cyan",
 }
+_WORDS = {"version": "the engine's version", "model": "the model", "gpu": "the GPU"}
 
 
 def report(results: Sequence[Checked], stale: Sequence[Diagnostic]) -> RenderableType:
@@ -31,6 +32,9 @@ def report(results: Sequence[Checked], stale: Sequence[Diagnostic]) -> Renderabl
     for one in results:
         if parts:
             parts.append(Text())
+        if one.unasked:
+            words = " and ".join(_WORDS[what] for what in one.unasked)
+            parts.append(Text(f"NOT DECIDED: {words} unknown, so most wasn't asked", "bold yellow"))
         parts += _one(one.plan, one.found, one.undecided)
     parts += [Text(str(d), style="yellow") for d in stale]
     return Group(*parts)
