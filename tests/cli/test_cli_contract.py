@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -14,9 +15,11 @@ KVGATE = str(Path(sys.executable).parent / "kvgate")
 
 
 def kvgate(*arguments: str, cwd: Path = ROOT, stdin: str = "") -> subprocess.CompletedProcess[str]:
+    # In so many words: readline, which pytest loads, sets COLUMNS behind the back of os.environ.
     return subprocess.run(
-        [KVGATE, *arguments], cwd=cwd, input=stdin, capture_output=True, text=True, check=False
-    )
+        [KVGATE, *arguments], cwd=cwd, input=stdin, capture_output=True, text=True, check=False,
+        env=dict(os.environ),
+    )  # fmt: skip
 
 
 @pytest.mark.parametrize(
