@@ -91,7 +91,10 @@ def _facts(made: Plan) -> list[str]:
         lines += [f"changed by SGLang: {note}" for note in made.outcome.notes]
     if made.sizing is not None:
         need = format_bytes(made.sizing.sequence_bytes)
-        lines.append(f"one sequence of {made.sizing.max_model_len:,} tokens needs {need}")
+        rank = made.sizing.needs.rank_sequence_bytes(made.sizing.max_model_len)
+        # The line below is of one GPU: what stands beside it has to be, too.
+        each = f", {format_bytes(rank)} on each GPU" if rank != made.sizing.sequence_bytes else ""
+        lines.append(f"one sequence of {made.sizing.max_model_len:,} tokens needs {need}{each}")
         pool = made.sizing.pool
         if pool is not None:
             tokens = f", {pool.tokens:,} tokens" if pool.tokens else ""
