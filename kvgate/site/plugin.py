@@ -261,6 +261,8 @@ class KvgatePlugin(BasePlugin[KvgateConfig]):  # type: ignore[no-untyped-call]
         except ImportError:
             hint = "pip install 'kvgate[site]', or set search: false for the plugin"
             raise PluginError(f"The search index needs Pagefind: {hint}") from None
+        except RuntimeError as error:
+            raise PluginError(f"Pagefind left no whole search index: {error}") from None
 
     def _filled(self, html: str, path: str) -> str:
         try:

@@ -7,8 +7,8 @@ show as it is, the log line of each signature.
 
 from __future__ import annotations
 
-import asyncio
 import re
+import subprocess
 from collections.abc import Iterable
 from dataclasses import dataclass
 from html import escape
@@ -68,24 +68,41 @@ def _document(title: str, html: str, weight: float = 1) -> str:
 def write_index(pages: Iterable[Found], folder: Path) -> None:
     """Write the search index of these pages into a folder, with the program that reads it.
 
-    Raises ImportError where Pagefind isn't installed.
+    Raises ImportError where Pagefind isn't installed, RuntimeError where it leaves no whole index.
     """
+    from pagefind.service import get_executable  # a build without search needs none
+
+    program = get_executable()
+    if program is None:
+        raise ImportError("Pagefind's own program is missing")
     with TemporaryDirectory() as place:
         for page in pages:
             at = page.url or "index.html"
             file = Path(place, at, "index.html") if at.endswith("/") else Path(place, at)
             file.parent.mkdir(parents=True, exist_ok=True)
             file.write_text(page.html, encoding="utf-8")
-        asyncio.run(_written(place, folder))
+        # Its Python service is ended by a signal, which at times comes before the last file is on
+        # the disk, so that nothing is found on the site; its command ends by itself. It runs beside
+        # the pages, so that no pagefind.toml of the reader's folder has a say.
+        where = ["--site", place, "--output-path", str(folder.absolute())]
+        done = subprocess.run(  # noqa: S603 - no shell, and nothing of a page is in the command
+            [str(program), *where, "--silent"],
+            cwd=place,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+    lost = [] if done.returncode else _unwritten(folder)
+    if done.returncode or lost:
+        said = (done.stderr or done.stdout).strip()
+        raise RuntimeError(said or f"these are empty or missing: {', '.join(lost)}")
     for pattern in _UNUSED:
         for file in folder.glob(pattern):
             file.unlink()
 
 
-async def _written(pages: str, folder: Path) -> None:
-    from pagefind.index import IndexConfig, PagefindIndex  # a build without search needs none
-
-    # A folder at once: page by page it takes a tenth of a second each.
-    async with PagefindIndex(config=IndexConfig(output_path=str(folder))) as index:
-        await index.add_directory(pages)
-        await index.write_files()
+def _unwritten(folder: Path) -> list[str]:
+    """What an index can't be read without and isn't there."""
+    entry = folder / "pagefind-entry.json"
+    files = [entry, *(f for f in folder.rglob("*") if f.is_file())]
+    return sorted({f.name for f in files if not f.exists() or not f.stat().st_size})
