@@ -111,10 +111,12 @@ def diagnose(
         found = [one for one in found if possible(suspects.get(one.id), said)]
         if len(found) > 1:
             found = weigh(found, suspects, said)
+        engines = _named(said, kept)
         texts = {
             name: words
             for name, words in (texts or {}).items()
-            if name not in suspects or _guessable(suspects[name], said, kept)
+            if name not in suspects
+            or (engines & suspects[name].engines and possible(suspects[name], said))
         }
     notices = {one.id for one in found if not any(_loud(h) for h in hits[one.id])}
     found = [_noticed(one) if one.id in notices else one for one in found]
@@ -124,11 +126,9 @@ def diagnose(
     return Answer(matches, _guesses(_alarming(kept), texts) if texts and unexplained else ())
 
 
-def _guessable(suspect: Suspect, said: Context, text: str) -> bool:
-    from kvgate.diagnose.suspect import possible
-
-    named = {said.engine} if said.engine else {e for e, w in _NAMED.items() if w.search(text)}
-    return bool(named & suspect.engines) and possible(suspect, said)
+def _named(said: Context, text: str) -> set[str]:
+    """The engines that a log may be of: the one that it shows, or else all whose name is in it."""
+    return {said.engine} if said.engine else {e for e, w in _NAMED.items() if w.search(text)}
 
 
 def _loud(hit: Hit) -> bool:
