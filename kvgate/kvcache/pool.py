@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from kvgate.kvcache.admission import Admission, Rank
-from kvgate.kvcache.grouping import Group, asked_bytes, block_bytes, group_layers
+from kvgate.kvcache.grouping import Group, asked_bytes, block_bytes
 from kvgate.kvcache.longest import longest
 from kvgate.kvcache.page import Demand
 from kvgate.kvcache.stages import pipeline_stages
@@ -24,10 +24,8 @@ class VllmPool:
     ``bytes_per_rank`` is the memory given (the smallest rank's), ``bytes_per_block`` the largest
     stage's, ``blocks`` the smallest rank's. ``tokens`` and ``concurrency`` are what this version
     prints as "GPU KV cache size" and "Maximum concurrency". ``needed`` is what one request of
-    ``max_model_len`` takes (bytes per rank, as the start-up check counts them), ``admitted`` the
-    longest ``max_model_len`` that passes the check, and ``longest`` the longest that passes it and
-    that the blocks hold: 0 where none does, None where every length does. ``refusal`` is the
-    engine's message where it does not start.
+    ``max_model_len`` takes (bytes per rank, as the start-up check counts them), ``check`` that
+    check (None where nothing is kept). ``refusal`` is the engine's message where it does not start.
     """
 
     bytes_per_rank: int
@@ -39,8 +37,7 @@ class VllmPool:
     tokens: int
     concurrency: float
     needed: int
-    admitted: int | None
-    longest: int | None
+    check: Admission | None
     refusal: str | None
     lines: tuple[str, ...]
 
@@ -52,6 +49,20 @@ class VllmPool:
         """
         return self.refusal is None and sum(self.blocks_per_request) <= self.blocks
 
+    def limits(self) -> tuple[int | None, int | None]:
+        """(the longest ``max_model_len`` that passes the check, the longest that the blocks hold
+        too): 0 where none does, None where every length does."""
+        if self.check is None:
+            return None, None
+        demand = self.check.demand
+
+        def room_for(length: int) -> bool:
+            asked = replace(demand, max_model_len=length)
+            return sum(group.blocks(asked) for group in self.groups) <= self.blocks
+
+        admitted, room = self.check.longest(), longest(room_for)
+        return admitted, min((m for m in (admitted, room) if m is not None), default=None)
+
 
 def vllm_pool(
     plan: PagePlan,
@@ -60,13 +71,12 @@ def vllm_pool(
     demand: Demand,
     *,
     num_layers: int,
-    hybrid: bool = True,
+    groups: tuple[Group, ...],
 ) -> VllmPool:
     """The pool that ``memory`` bytes give, one entry per pipeline stage (its smallest rank).
 
-    Raises InputError where the engine cannot group the pages.
+    ``groups`` are those that the engine makes of the plan's layers.
     """
-    groups = group_layers(plan.layers, rules, hybrid=hybrid)
     if not groups:
         return _without_cache(min(memory), demand)
     stages = pipeline_stages(num_layers, len(memory))
@@ -98,18 +108,10 @@ def vllm_pool(
         rules=rules, demand=demand, layers=plan.layers,
     )  # fmt: skip
     needed, refusal = check.verdict()
-
-    def room_for(length: int) -> bool:
-        asked_for = replace(demand, max_model_len=length)
-        return sum(group.blocks(asked_for) for group in groups) <= blocks
-
-    admitted, room = check.longest(), longest(room_for)
-    both = [most for most in (admitted, room) if most is not None]
     return VllmPool(
         bytes_per_rank=min(memory), bytes_per_block=worst, blocks=blocks,
         block_size=plan.block_size, groups=groups, blocks_per_request=per_request, tokens=tokens,
-        concurrency=concurrency, needed=needed, admitted=admitted, longest=min(both, default=None),
-        refusal=refusal,
+        concurrency=concurrency, needed=needed, check=check, refusal=refusal,
         lines=_explain(groups, per_request, worst, blocks, tokens, concurrency, rules, demand),
     )  # fmt: skip
 
@@ -168,6 +170,6 @@ def _explain(
 def _without_cache(memory: int, demand: Demand) -> VllmPool:
     return VllmPool(
         bytes_per_rank=memory, bytes_per_block=0, blocks=1, block_size=0, groups=(),
-        blocks_per_request=(), tokens=0, concurrency=0.0, needed=0, admitted=None, longest=None,
-        refusal=None, lines=("the model keeps nothing between tokens",),
+        blocks_per_request=(), tokens=0, concurrency=0.0, needed=0, check=None, refusal=None,
+        lines=("the model keeps nothing between tokens",),
     )  # fmt: skip

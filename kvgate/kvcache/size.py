@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, fields
 from typing import Any
 
 from kvgate.architecture.layers import Layer
@@ -34,7 +34,8 @@ class Sizing:
     """Both answers: what the model needs, and what the engine reserves.
 
     ``pool`` is None where neither a GPU nor KV memory was given, and ``fits`` with it.
-    ``max_model_len`` is the length both were computed at, ``ways`` are those to make it fit, and
+    ``max_model_len`` is the length both were computed at, ``ways`` are those to make it fit (tried
+    when they are asked for), and
     ``requested_dtype`` is the KV dtype as it was asked for.
     """
 
@@ -46,8 +47,13 @@ class Sizing:
     max_model_len: int
     fits: bool | None
     assumptions: tuple[str, ...]
-    ways: tuple[str, ...] = ()
     requested_dtype: str = "auto"
+    try_ways: Callable[[], tuple[str, ...]] = field(default=tuple, repr=False, compare=False)
+
+    @property
+    def ways(self) -> tuple[str, ...]:
+        """What would make the length fit that doesn't; each way is tried when it is asked for."""
+        return self.try_ways()
 
     @property
     def explanation(self) -> tuple[str, ...]:
@@ -216,9 +222,12 @@ def size(
     notes = [assumed] if assumed else []
     if card is not None or memory is not None:
         pool = _pool(request, options)
-    ways: tuple[str, ...] = ()
-    if pool is not None and not pool.fits:
-        ways = ways_to_fit(request, pool, lambda changed: _pool(changed, options), counted)
+
+    def ways() -> tuple[str, ...]:
+        if pool is None or pool.fits:
+            return ()
+        return ways_to_fit(request, pool, lambda changed: _pool(changed, options), counted)
+
     notes += [*arch.notes, *length.notes]
     if name == "vllm" and card is not None and card.sm is not None and card.sm < _BUILT_FOR:
         notes.append(
@@ -240,8 +249,8 @@ def size(
         arch=arch, engine=f"{name}=={version}" if version.release != (0,) else name,
         needs=need, pool=pool, weights=weights,
         max_model_len=length.tokens, fits=pool.fits if pool is not None else None,
-        assumptions=tuple(dict.fromkeys(notes)), ways=ways,
-        requested_dtype=kv_cache_dtype,
+        assumptions=tuple(dict.fromkeys(notes)),
+        requested_dtype=kv_cache_dtype, try_ways=ways,
     )  # fmt: skip
 
 
@@ -307,13 +316,13 @@ def _gpu(gpu: str | Gpu | None) -> Gpu | None:
 def _layer(layer: Layer, count: int, because: tuple[str, ...]) -> dict[str, Any]:
     """The layer's own facts, without those that say nothing."""
     facts: dict[str, Any] = {"kind": layer.kind, "count": count}
-    for field in fields(layer):
-        value = getattr(layer, field.name)
-        if field.name == "kind" or value is None or value is False:
+    for known in fields(layer):
+        value = getattr(layer, known.name)
+        if known.name == "kind" or value is None or value is False:
             continue
-        if field.name == "indexer":
+        if known.name == "indexer":
             value = {"head_dim": value.head_dim, "topk": value.topk}
-        facts[field.name] = value
+        facts[known.name] = value
     facts["because"] = list(because)
     return facts
 

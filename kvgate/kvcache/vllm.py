@@ -10,6 +10,7 @@ from kvgate.catalog.formats import kv_format
 from kvgate.errors import InputError, nearest
 from kvgate.kvcache.answer import PoolAnswer, Range
 from kvgate.kvcache.choice import choose_format, model_dtype, plain_layers
+from kvgate.kvcache.grouping import group_layers
 from kvgate.kvcache.page import Demand
 from kvgate.kvcache.pool import VllmPool, vllm_pool
 from kvgate.kvcache.request import Request
@@ -59,11 +60,11 @@ def vllm_answer(request: Request) -> VllmAnswer:
     demand = Demand(
         request.max_model_len, defaults.in_flight, request.dcp, request.encoder_tokens or 0
     )
-    hybrid = _hybrid_manager(request, rules)
+    groups = group_layers(plan.layers, rules, hybrid=_hybrid_manager(request, rules))
 
     def pool_of(memory: list[int]) -> VllmPool:
         return vllm_pool(
-            plan, rules, memory, demand, num_layers=request.arch.num_layers, hybrid=hybrid
+            plan, rules, memory, demand, num_layers=request.arch.num_layers, groups=groups
         )
 
     reserve = None
@@ -83,14 +84,15 @@ def vllm_answer(request: Request) -> VllmAnswer:
         memory = reserve.kv
         stages = _by_stage(request, memory.likely)
         pool = pool_of(stages)
+    admitted, longest = pool.limits()
     lines = [*plan.lines, *pool.lines]
     if reserve is not None:
         lines = [*reserve.lines, *_stage_line(stages), *lines, *_spread(memory, pool_of, request)]
     answer = PoolAnswer(
         memory=memory, block_size=pool.block_size, blocks=pool.blocks, tokens=pool.tokens,
-        max_concurrency=pool.concurrency, longest=pool.longest, fits=pool.holds,
+        max_concurrency=pool.concurrency, longest=longest, fits=pool.holds,
         refusal=pool.refusal, lines=tuple(lines),
-        starts_anyway=_why_it_starts(request, rules, pool), admitted=pool.admitted,
+        starts_anyway=_why_it_starts(request, rules, pool), admitted=admitted,
         assumptions=(*defaults.assumptions, *plan.assumptions,
                      *(reserve.assumptions if reserve is not None else ())),
     )  # fmt: skip

@@ -26,6 +26,7 @@ from kvgate.architecture import (
 )
 from kvgate.catalog.formats import kv_format
 from kvgate.kvcache.choice import KvChoice, choose_format
+from kvgate.kvcache.grouping import group_layers
 from kvgate.kvcache.page import Demand, Page
 from kvgate.kvcache.pool import vllm_pool
 from kvgate.kvcache.states import StateDtypes, state_tensors
@@ -200,7 +201,8 @@ def _capacity(row: Row) -> tuple[Any, ...]:
     pool = vllm_pool(
         plan, _RULES, [row["available_memory"]],
         Demand(row["max_model_len"], row["max_in_flight_tokens"]),
-        num_layers=arch.num_layers, hybrid=row["hybrid_manager"],
+        num_layers=arch.num_layers,
+        groups=group_layers(plan.layers, _RULES, hybrid=row["hybrid_manager"]),
     )  # fmt: skip
     shape = sorted(
         (len(g.layers), g.page.block_size, count)

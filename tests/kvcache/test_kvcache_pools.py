@@ -23,6 +23,7 @@ from packaging.version import Version
 from kvgate import model
 from kvgate.errors import InputError
 from kvgate.kvcache.choice import choose_format
+from kvgate.kvcache.grouping import group_layers
 from kvgate.kvcache.page import Demand, Page
 from kvgate.kvcache.pool import VllmPool, vllm_pool
 from kvgate.kvcache.vllm_pages import PagePlan, Setup, default_block_size, plan_pages
@@ -84,9 +85,10 @@ def _answer(row: dict[str, Any], version: str) -> Any:
         row.get("dcp", 1),
     )
     try:
+        plan = PagePlan([(index, pages[which]) for index, which in enumerate(order)], 16, (), ())
         pool = vllm_pool(
-            PagePlan([(index, pages[which]) for index, which in enumerate(order)], 16, (), ()),
-            rules, row["memory"], demand, num_layers=len(order), hybrid=row["hybrid"],
+            plan, rules, row["memory"], demand, num_layers=len(order),
+            groups=group_layers(plan.layers, rules, hybrid=row["hybrid"]),
         )  # fmt: skip
     except InputError:
         return "refused"
@@ -123,7 +125,14 @@ def test_a_pool_of_deepseek_v4_is_the_releases_own(
         ),
     )  # fmt: skip
     demand = Demand(row["max_model_len"], row["in_flight"] if rules.in_flight else row["mbt"])
-    pool = vllm_pool(plan, rules, row["memory"], demand, num_layers=arch.num_layers)
+    pool = vllm_pool(
+        plan,
+        rules,
+        row["memory"],
+        demand,
+        num_layers=arch.num_layers,
+        groups=group_layers(plan.layers, rules),
+    )
     assert _printed(pool) == answer
 
 
