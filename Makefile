@@ -48,7 +48,7 @@ check: $(READY)  ## format, lint, types
 	@$(BIN)/mypy
 
 unit: $(READY) $(MODULES)   ## unit and property tests
-	@$(BIN)/pytest -n auto
+	@$(BIN)/pytest -n auto --dist worksteal
 
 records: $(READY) ## lint the records and run every claim
 	@$(BIN)/kvgate lint
