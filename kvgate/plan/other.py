@@ -11,7 +11,7 @@ from kvgate.architecture.weights import weights_per_rank
 from kvgate.kvcache.llamacpp import LlamaOptions, slot_context
 from kvgate.kvcache.size import Sizing, size
 from kvgate.kvcache.trtllm import TrtllmOptions
-from kvgate.plan.build import Draft
+from kvgate.plan.draft import Draft
 from kvgate.plan.gguf import named_bits
 from kvgate.plan.values import count, share
 from kvgate.plan.vllm import draft_lacks

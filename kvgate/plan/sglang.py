@@ -8,7 +8,7 @@ from typing import Any
 from kvgate.attention.sglang import Query, model_facts, resolve
 from kvgate.kvcache.sglang_options import SglangOptions
 from kvgate.kvcache.size import size
-from kvgate.plan.build import Draft
+from kvgate.plan.draft import Draft
 from kvgate.plan.vllm import draft_lacks
 
 __all__ = ["fill"]

@@ -9,8 +9,8 @@ from packaging.version import Version
 from kvgate.architecture.weights import weights_by_stage
 from kvgate.attention import backends
 from kvgate.kvcache.size import Sizing, size
-from kvgate.plan.build import Draft
 from kvgate.plan.checkpoint import refused_model
+from kvgate.plan.draft import Draft
 from kvgate.plan.transfer import connectors, manager_off
 from kvgate.plan.values import count, refused_values, share
 from kvgate.units import GiB

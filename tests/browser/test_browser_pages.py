@@ -166,3 +166,31 @@ def test_without_scripts_error_texts_and_the_map_can_be_read(plain: Page, site_u
     assert plain.locator("a.kv-chip").count() > 100
     plain.goto(f"{site_url}reference/models/")
     assert plain.locator("#kv-models tbody tr").count() > 100
+
+
+def test_a_table_is_sorted_by_its_heads_and_filtered_by_words(page: Page, site_url: str) -> None:
+    page.goto(f"{site_url}reference/models/")
+    rows = page.locator("#kv-models tbody tr")
+    count = rows.count()
+    heads = page.locator("#kv-models thead button")
+    assert heads.count() == 6
+    head = page.locator("#kv-models thead th").filter(has_text="token").first
+    at = head.evaluate("h => h.cellIndex")
+
+    def values() -> list[float]:
+        told = rows.evaluate_all("(rows, at) => rows.map((r) => r.cells[at].dataset.v)", at)
+        return [float(v) for v in told if v]
+
+    head.locator("button").press("Enter")
+    assert head.get_attribute("aria-sort") == "ascending"
+    rising = values()
+    assert len(rising) > 100
+    assert rising == sorted(rising)
+    head.locator("button").press("Enter")
+    assert head.get_attribute("aria-sort") == "descending"
+    assert values() == sorted(rising, reverse=True)
+    box = page.locator("p.kv-filter input")
+    box.fill("qwen3 next")
+    shown = rows.locator("visible=true")
+    assert 0 < shown.count() < count
+    assert all("qwen3-next" in text.lower() for text in shown.all_inner_texts())

@@ -12,8 +12,8 @@ from playwright.sync_api import Browser, Page, expect
 
 from kvgate.errors import InputError
 from kvgate.site.worker import Pyodide
-from tests.browser.conftest import ROOT
 from tests.browser.grid import commanded, grid
+from tests.conftest import ROOT
 
 pytestmark = pytest.mark.slow
 

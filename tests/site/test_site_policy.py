@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import re
 import subprocess
 from collections.abc import Callable
 from hashlib import sha256
@@ -14,12 +13,8 @@ from urllib.parse import urlsplit
 import pytest
 from lxml.html import HtmlElement
 
-from tests.site.test_site_scripts import BROWSER, needs_browser, served
-
 if TYPE_CHECKING:
     from tests.site.conftest import Built
-
-__all__ = ["served"]  # the fixture
 
 META = "//meta[@http-equiv='Content-Security-Policy']"
 INLINE = "//script[not(@src)][not(@type) or @type='module']"
@@ -92,51 +87,3 @@ def test_a_script_is_not_allowed_by_being_on_the_page(
 @pytest.mark.slow
 def test_a_base_that_does_not_ask_has_no_policy(base_site: Built) -> None:
     assert not any(page.xpath(META) for page in base_site.pages.values())
-
-
-def said(url: str, folder: Path) -> str:
-    """What a browser's console said of a page, and the page after its scripts."""
-    assert BROWSER
-    done = subprocess.run(
-        [
-            BROWSER, "--headless", "--no-sandbox", "--disable-gpu", "--no-first-run",
-            f"--user-data-dir={folder / 'profile'}", "--enable-logging=stderr",
-            "--virtual-time-budget=4000", "--dump-dom", url,
-        ],
-        capture_output=True, text=True, check=False, timeout=120,
-    )  # fmt: skip
-    assert done.returncode == 0, done.stderr[-2000:]
-    console = [line for line in done.stderr.splitlines() if ":CONSOLE" in line]
-    return "\n".join([*console, done.stdout])
-
-
-@needs_browser
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    "path",
-    ["", "gotchas/flashinfer-rejects-large-head-dim/", "map/", "find/?q=none", "reference/models/",
-     "?q=kernel", "404.html"],
-)  # fmt: skip
-def test_a_browser_finds_nothing_on_a_page_that_its_policy_forbids(
-    served: str, path: str, tmp_path: Path
-) -> None:
-    told = said(served + path, tmp_path)
-    assert "Content Security Policy directive" not in told
-    assert re.search(r'<html[^>]*class="[^"]*\bjs\b', told)  # the scripts did run
-
-
-@needs_browser
-@pytest.mark.slow
-def test_a_browser_runs_no_script_that_slipped_in(
-    served: str, own_site: Built, tmp_path: Path
-) -> None:
-    evil = own_site.folder / "slipped.html"
-    slipped = '<script>document.title = "it ran"</script><img src=x onerror="document.title=1">'
-    evil.write_text(own_site.text("index.html").replace("</body>", f"{slipped}</body>"), "utf-8")
-    try:
-        told = said(f"{served}slipped.html", tmp_path)
-    finally:
-        evil.unlink()
-    assert "Executing inline script violates" in told
-    assert "<title>it ran" not in told
-    assert "<title>1" not in told

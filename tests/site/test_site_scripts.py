@@ -1,35 +1,24 @@
-"""The scripts of the site: the matcher in Node, and the pages in a real browser."""
+"""The matcher of the site's scripts, in Node."""
 
 from __future__ import annotations
 
-import functools
-import http.server
 import json
-import re
 import shutil
 import subprocess
-import threading
-from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
-from lxml import html
 
 from kvgate.diagnose.logtext import clean
 from kvgate.diagnose.signature import Signature
 from kvgate.records.loader import load
 from kvgate.site.signed import browser_segments
 
-if TYPE_CHECKING:
-    from tests.site.conftest import Built
-
 SCRIPTS = Path(__file__).resolve().parents[2] / "kvgate" / "site" / "theme" / "assets" / "kvgate"
 NODE = shutil.which("node")
-BROWSER = shutil.which("chromium") or shutil.which("chromium-browser")
 
 needs_node = pytest.mark.skipif(NODE is None, reason="Node is not installed")
-needs_browser = pytest.mark.skipif(BROWSER is None, reason="Chromium is not installed")
 
 MATCH = """
 import { readFileSync } from "node:fs";
@@ -144,89 +133,3 @@ def test_a_long_hostile_text_takes_no_time() -> None:
     ]
     (found,) = in_node(records, ["a" * 50_000 + " 1" + "1" * 50_000 + "x " * 20_000])
     assert found["whole"] == []
-
-
-@pytest.fixture(scope="module")
-def served(own_site: Built) -> Iterator[str]:
-    """The repository's own site below a path of a server on this machine."""
-    root = own_site.folder.parent / "served"
-    root.mkdir(exist_ok=True)
-    if not (root / "kvgate").exists():
-        (root / "kvgate").symlink_to(own_site.folder)
-
-    class Quiet(http.server.SimpleHTTPRequestHandler):
-        def log_message(self, *_: object) -> None:
-            """Nothing."""
-
-    handler = functools.partial(Quiet, directory=str(root))
-    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler)
-    thread = threading.Thread(target=server.serve_forever, daemon=True)
-    thread.start()
-    yield f"http://127.0.0.1:{server.server_address[1]}/kvgate/"
-    server.shutdown()
-    thread.join()
-    server.server_close()
-
-
-def shown(url: str, folder: Path) -> tuple[html.HtmlElement, list[str]]:
-    """A page after its scripts have run, and every address that was asked for."""
-    assert BROWSER
-    log = folder / "net.json"
-    done = subprocess.run(
-        [
-            BROWSER, "--headless", "--no-sandbox", "--disable-gpu", "--no-first-run",
-            "--disable-background-networking", "--disable-component-update", "--disable-sync",
-            "--disable-extensions", f"--user-data-dir={folder / 'profile'}",
-            f"--log-net-log={log}", "--virtual-time-budget=4000", "--dump-dom", url,
-        ],
-        capture_output=True, text=True, check=False, timeout=120,
-    )  # fmt: skip
-    assert done.returncode == 0, done.stderr[-2000:]
-    asked = re.findall(r'"url":"((?:https?|wss?|ftp)://[^"]*)"', log.read_text("utf-8", "replace"))
-    return html.document_fromstring(done.stdout), list(dict.fromkeys(asked))
-
-
-@needs_browser
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    "path",
-    ["", "gotchas/flashinfer-rejects-large-head-dim/", "map/"],
-)
-def test_a_page_asks_no_other_host_for_anything(served: str, path: str, tmp_path: Path) -> None:
-    page, asked = shown(served + path, tmp_path)
-    # What the browser's own services ask for is not the page's doing, and is told by its host.
-    theirs = re.compile(r"https?://([\w.-]+\.)?(google|googleapis|gvt1|gstatic)\.com/")
-    here = served.removesuffix("kvgate/")
-    assert any(address.startswith(served) for address in asked)
-    assert [a for a in asked if not a.startswith(here) and not theirs.match(a)] == []
-    assert page.xpath("//html[contains(@class, 'js')]") or page.xpath("//html[not(@class)]")
-
-
-@needs_browser
-@pytest.mark.slow
-def test_scripts_make_tables_sortable_and_show_the_box_below_a_path(
-    served: str, tmp_path: Path
-) -> None:
-    page, _ = shown(f"{served}reference/models/", tmp_path)
-    assert len(page.xpath("//table[@id='kv-models']/thead//button")) == 6
-    assert not page.xpath("//p[contains(@class, 'kv-filter')]/@hidden")
-
-
-@needs_browser
-@pytest.mark.slow
-def test_a_link_with_an_error_text_goes_straight_to_its_record(served: str, tmp_path: Path) -> None:
-    text = "FlashMLA%20Dense%20is%20only%20supported%20on%20Hopper%20devices."
-    page, asked = shown(f"{served}find/?q={text}", tmp_path)
-    record = "gotchas/ctx-gotcha-long-context-kernel-gate-by-sm-generation/"
-    assert f"{served}{record}" in asked
-    assert page.xpath("//h1[contains(@class, 'kv-title')]")
-
-
-@needs_browser
-@pytest.mark.slow
-def test_a_text_that_fits_several_records_or_none_stays_and_says_so(
-    served: str, tmp_path: Path
-) -> None:
-    page, _ = shown(f"{served}find/?q=nothing%20of%20the%20kind", tmp_path)
-    (said,) = page.xpath("//form[@data-kv-find='page']//output")
-    assert "No signature is in this text." in said.text_content()
