@@ -5,7 +5,8 @@
 Serves a copy of a few records with ``mkdocs serve`` and adds, breaks, mends, renames and removes
 records in it. After each breakage the error must be told and the last good site still be served;
 after each mending the new text must be served. The server's memory is read from /proc, where there
-is one. Exit status 1 at the first failure, with the server's last words.
+is one, and must not grow from round to round once it has warmed up. Exit status 1 at the first
+failure, with the server's last words.
 """
 
 from __future__ import annotations
@@ -23,6 +24,9 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 PATIENCE = 120.0
+# Imports, caches and the allocator's own reserves fill in the first rounds. After them a build that
+# is kept weighs about 1 MiB here, and a round has at least four builds.
+WARM, GROWTH = 5, 1.0  # rounds; MiB a round
 _OPENER = urllib.request.build_opener(urllib.request.ProxyHandler({}))  # this machine, no proxy
 CONFIG = """site_name: Soak
 docs_dir: docs
@@ -98,13 +102,13 @@ class Served:
         return int(text.split()[1]) * os.sysconf("SC_PAGE_SIZE") >> 20
 
 
-def soak(served: Served, minutes: float, dice: random.Random) -> int:
-    """Rounds of changes until the time is over; how many there were."""
+def soak(served: Served, minutes: float, dice: random.Random) -> list[int]:
+    """Rounds of changes until the time is over; the server's memory after each, in MiB."""
     first = "flashinfer-rejects-large-head-dim"
     served.until("the first page", lambda: bool(served.page(first)))
-    end, rounds = time.monotonic() + minutes * 60, 0
+    end, held = time.monotonic() + minutes * 60, list[int]()
     while time.monotonic() < end:
-        rounds += 1
+        rounds = len(held) + 1
         id_, title = f"soaked-{rounds}", f"What happens in round {dice.randrange(10**9)}"
         served.write(id_, title)
         served.until("a new record's page", lambda i=id_, t=title: t in served.page(i))
@@ -122,8 +126,15 @@ def soak(served: Served, minutes: float, dice: random.Random) -> int:
         served.until("the old page to go", lambda i=id_: not served.page(i))
         (served.records / f"{other}.md").unlink()
         served.until("the removed page to go", lambda o=other: not served.page(o))
-        print(f"round {rounds}: ok, {served.mib()} MiB", flush=True)
-    return rounds
+        held.append(served.mib())
+        print(f"round {rounds}: ok, {held[-1]} MiB", flush=True)
+    return held
+
+
+def grown(held: list[int]) -> float:
+    """By how much the memory grew a round, in MiB, from the warm rounds' first to the last one."""
+    warm = held[WARM - 1 :]
+    return (warm[-1] - warm[0]) / (len(warm) - 1) if len(warm) > 1 else 0.0
 
 
 def main(argv: list[str] | None = None) -> int:
@@ -136,14 +147,16 @@ def main(argv: list[str] | None = None) -> int:
     with tempfile.TemporaryDirectory() as folder:
         served = Served(Path(folder), asked.port)
         try:
-            rounds = soak(served, asked.minutes, random.Random(asked.seed))
+            held = soak(served, asked.minutes, random.Random(asked.seed))
         finally:
             served.server.terminate()
             served.server.wait()
         if "Traceback" in served.said():
             served.fail("a traceback")
-    print(f"{rounds} rounds")
-    return int(not rounds)
+        if grown(held) > GROWTH:
+            served.fail(f"the server grows by {grown(held):.1f} MiB a round")
+    print(f"{len(held)} rounds, {grown(held):.2f} MiB a round from round {WARM} on")
+    return int(not held)
 
 
 if __name__ == "__main__":

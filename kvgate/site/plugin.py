@@ -301,7 +301,11 @@ def _pyodide(root: Path, modules: str) -> Pyodide | None:
 
 def _quickly(folder: Path) -> Book:
     """The book, without the collector of cyclic garbage going over it again and again."""
-    gc.unfreeze()
+    if gc.get_freeze_count():
+        # A preview's build before this one, which froze its book: garbage in cycles by now, and
+        # nobody would look at it again once it is frozen for this build.
+        gc.unfreeze()
+        gc.collect()
     gc.disable()
     try:
         book = read_book(folder)

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import gc
 import re
 import subprocess
-from collections.abc import Callable
+import weakref
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from mkdocs.commands.build import build
 from mkdocs.config import load_config
 from mkdocs.livereload import LiveReloadServer
 from mkdocs.structure.files import Files
@@ -257,6 +260,25 @@ def test_a_record_s_file_is_watched_and_read_again(base: Base, text: Text) -> No
     assert "# The first title of it" in before.content_string
     assert "# The second title of it" in (again.get_file_from_path(path) or before).content_string
     assert again.get_file_from_path("gotchas/another-thing.md") is not None
+
+
+@pytest.fixture
+def thawed() -> Iterator[None]:
+    """A build freezes its book; the tests after this one are to be collected as ever."""
+    yield
+    gc.unfreeze()
+
+
+@pytest.mark.usefixtures("thawed")
+def test_a_preview_lets_go_of_its_former_builds(base: Base, text: Text) -> None:
+    folder = base({"one-thing.md": text("one-thing")}, guide="# Guide\n")
+    builds: list[weakref.ref[object]] = []
+    for _ in range(3):
+        config = load_config(str(folder / "mkdocs.yml"))
+        build(config)
+        builds.append(weakref.ref(config))
+        del config
+    assert builds[0]() is None
 
 
 def test_a_page_of_the_docs_folder_yields_to_the_record_of_its_name(
