@@ -32,7 +32,7 @@ _LARGEST = 16 * 2**20
 
 def main(inputs: Mapping[str, str], root: Path) -> int:
     """Run what the inputs ask for, below ``root``, the folder of the repository."""
-    words = [w.strip() for w in inputs.get("KVGATE_PATHS", "").splitlines() if w.strip()]
+    words = [w.strip() for w in inputs.get("KVGATE_PATHS", "").split("\n") if w.strip()]
     try:
         if not words:
             raise InputError("the input paths is empty", hint="name folders, files or patterns")

@@ -78,7 +78,7 @@ def links(root: Path = ROOT) -> Iterator[Link]:
     """Every outside address in the Markdown of the project, in the order of files and lines."""
     for path in sorted({p for pattern in PAGES for p in root.glob(pattern)}):
         name = path.relative_to(root).as_posix()
-        for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
+        for number, line in enumerate(path.read_text(encoding="utf-8").split("\n"), 1):
             for found in _ADDRESS.finditer(line):
                 url = urldefrag(found.group().rstrip(".,;:!?*_…")).url
                 if _NOBODY.match(urlsplit(url).hostname or "localhost"):
@@ -89,7 +89,7 @@ def links(root: Path = ROOT) -> Iterator[Link]:
 def read_suppressed(path: Path = SUPPRESSED) -> tuple[Suppressed, ...]:
     """The suppressed addresses. Raises InputError for an entry without a host or a reason."""
     text = path.read_text(encoding="utf-8")
-    lines = [n for n, line in enumerate(text.splitlines(), 1) if line.startswith("[[suppressed]]")]
+    lines = [n for n, line in enumerate(text.split("\n"), 1) if line.startswith("[[suppressed]]")]
     entries: list[dict[str, Any]] = tomllib.loads(text).get("suppressed", [])
     found = []
     for entry, line in zip(entries, lines, strict=True):

@@ -103,3 +103,15 @@ def test_every_floor_says_what_it_is() -> None:
         path = PACKAGE / floor / "__init__.py"
         path = path if path.exists() else PACKAGE / f"{floor}.py"
         assert ast.get_docstring(ast.parse(path.read_text("utf-8"))), floor
+
+
+def test_lines_end_where_engines_and_editors_end_them() -> None:
+    # str.splitlines also breaks at form feeds, separators and U+2028: a command would end in the
+    # middle, and every place after it would be off. A claim may call it on a text of its own.
+    called = [
+        f"{name}:{node.lineno}"
+        for name, path in modules()
+        for node in ast.walk(ast.parse(path.read_text("utf-8")))
+        if isinstance(node, ast.Attribute) and node.attr == "splitlines"
+    ]
+    assert not called, "\n".join(called)

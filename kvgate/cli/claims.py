@@ -92,7 +92,7 @@ def _fix(reports: list[tuple[Record, Report]], *, write: bool) -> None:
         if text == page.text:
             continue
         diff = difflib.unified_diff(
-            page.text.splitlines(), text.splitlines(), record.path, record.path, lineterm="", n=2
+            page.text.split("\n"), text.split("\n"), record.path, record.path, lineterm="", n=2
         )
         click.echo("\n".join(diff))
         if write:

@@ -72,7 +72,7 @@ def read_waivers(path: str | None) -> Waivers:
     except (ValueError, RecursionError) as error:  # no TOML, no UTF-8, too long or too deep
         raise InputError(f"is not TOML: {error}", place=Place(path), code="KV003") from None
     entries = data.get("waiver", [])
-    lines = [n for n, line in enumerate(text.splitlines(), 1) if line.strip() == "[[waiver]]"]
+    lines = [n for n, line in enumerate(text.split("\n"), 1) if line.strip() == "[[waiver]]"]
     if set(data) - {"waiver"} or not isinstance(entries, list):
         raise InputError(
             "holds more than [[waiver]] tables", place=Place(path), code="KV003",

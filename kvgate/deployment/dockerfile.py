@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from kvgate.deployment.container import Around, Container
+from kvgate.deployment.lines import lines
 from kvgate.deployment.script import Word
 from kvgate.errors import InputError, Place
 
@@ -25,7 +26,7 @@ _KNOWN |= {"label", "user", "volume", "shell", "healthcheck", "onbuild", "stopsi
 
 def is_dockerfile(text: str) -> bool:
     """Whether a text starts as a Dockerfile does: FROM, or ARGs and then FROM."""
-    for line in text[:20_000].splitlines():
+    for line in lines(text[:20_000]):
         stripped = line.strip()
         if not stripped or stripped.startswith("#"):
             continue
@@ -123,7 +124,7 @@ def _instructions(text: str, path: str) -> list[tuple[str, str, Place]]:
     found: list[tuple[str, str, Place]] = []
     gathered: list[str] = []
     start = 0
-    for number, line in enumerate(text.splitlines(), start=1):
+    for number, line in enumerate(lines(text), start=1):
         stripped = line.strip()
         if stripped.startswith("#") or (not stripped and not gathered):
             continue

@@ -23,6 +23,7 @@ from kvgate.deployment.compose import find_services, is_compose
 from kvgate.deployment.configfile import ConfigFiles
 from kvgate.deployment.container import Around, Container
 from kvgate.deployment.dockerfile import is_dockerfile, read_dockerfile
+from kvgate.deployment.lines import lines
 from kvgate.deployment.model import Deployment
 from kvgate.deployment.node import Node
 from kvgate.deployment.pods import container_of, find_pods
@@ -81,7 +82,7 @@ def form_of(text: str, path: str = "") -> str:
         return "dockerfile"
     if is_unit(text):
         return "unit"
-    for line in text[:200_000].splitlines():
+    for line in lines(text[:200_000]):
         stripped = line.strip().lstrip("\ufeff")
         if not stripped or stripped.startswith(("#", "%YAML")) or stripped == "---":
             continue

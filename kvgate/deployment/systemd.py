@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from kvgate.deployment.container import Container
+from kvgate.deployment.lines import lines
 from kvgate.deployment.script import Word, read_script
 from kvgate.errors import Place
 
@@ -16,7 +17,7 @@ _KEY = re.compile(r"(Environment|ExecStart)\s*=\s*(.*)\Z", re.DOTALL)
 
 def is_unit(text: str) -> bool:
     """Whether a text starts with a section of a systemd service."""
-    for line in text[:20_000].splitlines():
+    for line in lines(text[:20_000]):
         stripped = line.strip()
         if stripped and not stripped.startswith(("#", ";")):
             return bool(_SECTION.match(stripped))
@@ -29,7 +30,7 @@ def read_unit(text: str, path: str) -> tuple[Container, ...]:
     env: dict[str, Word] = {}
     commands: list[tuple[str, Place]] = []
     gathered, start = "", 0
-    for number, line in enumerate(text.splitlines(), start=1):
+    for number, line in enumerate(lines(text), start=1):
         if not gathered:
             start = number
         if line.rstrip().endswith("\\"):

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from kvgate.diagnose.logtext import clean
+from kvgate.diagnose.logtext import clean, log_lines
 from kvgate.diagnose.matcher import Hit, Matcher
 from kvgate.diagnose.redact import redact
 
@@ -150,8 +150,8 @@ def _found(hits: Sequence[Hit]) -> Found:
 
 def _alarming(text: str) -> set[str]:
     """The words of the lines that speak of an error."""
-    lines = (line for line in text.splitlines() if _ALARM.search(line[:2000]))
-    return {w.casefold() for line in lines for w in _WORD.findall(clean(line[:2000]))}
+    loud = (line for line in log_lines(text) if _ALARM.search(line[:2000]))
+    return {w.casefold() for line in loud for w in _WORD.findall(clean(line[:2000]))}
 
 
 def _guesses(words: set[str], texts: Mapping[str, str]) -> tuple[tuple[str, float], ...]:

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from kvgate.diagnose.logtext import clean
+from kvgate.diagnose.logtext import clean, log_lines
 
 __all__ = ["Context", "context"]
 
@@ -149,7 +149,7 @@ def context(text: str) -> Context:
 
 
 def _lines(text: str) -> Iterator[str]:
-    for line in text.splitlines():
+    for line in log_lines(text):
         if line.strip():
             yield clean(line[:_LINE])
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from kvgate.diagnose.logtext import clean, strip_prefix
+from kvgate.diagnose.logtext import clean, log_lines, strip_prefix
 from kvgate.diagnose.redact import redact
 
 __all__ = ["culprit"]
@@ -32,7 +32,7 @@ def culprit(text: str) -> str:
     >>> culprit("INFO ready\\nERROR [core.py:7] ValueError: 3 heads\\nRuntimeError: See root cause")
     'ValueError: 3 heads'
     """
-    lines = [(raw, strip_prefix(clean(raw[:_LINE]))) for raw in text.splitlines() if raw.strip()]
+    lines = [(raw, strip_prefix(clean(raw[:_LINE]))) for raw in log_lines(text) if raw.strip()]
     told = [(raw, line) for raw, line in lines if line and not _FRAME.match(line)]
     own = [(raw, line) for raw, line in told if not _ELSEWHERE.search(line)]
     raised = (line for _, line in own if _RAISED.match(line) or _ASSERTED.match(line))

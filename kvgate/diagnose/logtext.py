@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-__all__ = ["LONGEST", "clean", "decode", "strip_prefix"]
+__all__ = ["LONGEST", "clean", "decode", "log_lines", "strip_prefix"]
 
 # Of a longer line, this much around a find is looked at; an error text is never that long.
 LONGEST = 32_768
@@ -37,6 +37,18 @@ def decode(data: bytes) -> str:
     if data[:2] in (b"\xff\xfe", b"\xfe\xff"):
         return data.decode("utf-16", errors="replace")
     return data.decode("utf-8", errors="replace")
+
+
+def log_lines(text: str) -> list[str]:
+    """The lines of a log, counted as editors count them.
+
+    A carriage return alone ends one too: a progress bar writes over itself with it. What else
+    ``str.splitlines`` breaks at is part of what an engine printed.
+
+    >>> log_lines("0%\\r100%\\r\\ndone\\x0cso far")
+    ['0%', '100%', 'done\\x0cso far']
+    """
+    return text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
 
 
 def clean(line: str) -> str:

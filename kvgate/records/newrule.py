@@ -76,11 +76,16 @@ def with_rule(
             hint="name another with --theme",
         )
     names = [*(ast.unparse(e) for e in rules.elts), name]
-    lines = source.splitlines()
+    lines = source.removesuffix("\n").split("\n")
     listed = ["RULES = (", *(f"    {n}," for n in names), ")"]
     if len(names) == 1:
         listed = [f"RULES = ({name},)"]
-    lines[rules.lineno - 1 : rules.end_lineno] = [*function.splitlines(), "", "", *listed]
+    lines[rules.lineno - 1 : rules.end_lineno] = [
+        *function.removesuffix("\n").split("\n"),
+        "",
+        "",
+        *listed,
+    ]
     for module, add in wanted.items():
         if add:
             _import(lines, module, add)
@@ -98,7 +103,7 @@ def register_theme(source: str, theme: str) -> str:
     assert themes is not None
     if theme in [ast.literal_eval(e) for e in themes.elts]:
         return source
-    lines = source.splitlines()
+    lines = source.removesuffix("\n").split("\n")
     assert themes.end_lineno is not None
     lines.insert(themes.end_lineno - 1, f"    {json.dumps(theme)},")
     return "\n".join(lines) + "\n"

@@ -696,3 +696,32 @@ def test_definitions_of_a_cluster_are_skipped_unread() -> None:
     text = "kind: CustomResourceDefinition\nbroken: [\n---\nkind: Pod\n"
     (node,) = documents(text, "f.yaml")
     assert (node.words("kind"), node.place.line) == ("Pod", 4)
+
+
+# -- ends of lines
+
+# What str.splitlines breaks at beside a line feed, and Docker, systemd and a shell don't.
+_NO_ENDS = ("\x0b", "\x0c", "\x1c", "\x1d", "\x1e", "\x85", "\u2028", "\u2029")
+
+
+@pytest.mark.parametrize("mark", _NO_ENDS, ids=[f"{ord(m):04x}" for m in _NO_ENDS])
+@pytest.mark.parametrize("end", ["\n", "\r\n"], ids=["unix", "windows"])
+@pytest.mark.parametrize(
+    ("path", "above", "start"),
+    [
+        ("Dockerfile", ["FROM vllm/vllm-openai:v0.20.2"], "ENTRYPOINT"),
+        ("llm.service", ["[Service]"], "ExecStart="),
+        ("start.sh", ["set -e"], ""),
+    ],
+)
+def test_only_a_line_feed_ends_a_line(
+    path: str, above: list[str], start: str, end: str, mark: str
+) -> None:
+    note = f"# what follows is{mark}{start} vllm serve org/other --max-model-len 1"
+    command = f'{start} vllm serve org/m --served-model-name "a{mark}b" \\'
+    text = end.join([*above, note, command, "  --max-model-len 4096", ""])
+    found = one(text, path)
+    assert found.model == "org/m"
+    assert found.place.line == len(above) + 2
+    assert [g.text for g in found.given if g.dest == "served_model_name"] == [f"a{mark}b"]
+    assert [g.text for g in found.given if g.dest == "max_model_len"] == ["4096"]

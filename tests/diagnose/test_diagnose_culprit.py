@@ -40,3 +40,8 @@ def test_the_line_is_the_failure_s_own(text: str, expected: str) -> None:
 @given(st.text(max_size=400))
 def test_any_text_has_one_line_or_none(text: str) -> None:
     assert "\n" not in culprit(text)
+
+
+def test_a_line_goes_on_over_what_is_no_end_of_a_line() -> None:
+    text = "INFO up\n0%\r50%\rValueError: the name a\x0cb\u2028c is no model\r\nINFO down"
+    assert culprit(text) == "ValueError: the name a b c is no model"
