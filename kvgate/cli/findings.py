@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Sequence
-from pathlib import PurePath
+from pathlib import Path
 from typing import Any, Literal
 from urllib.parse import quote
 
@@ -108,7 +108,8 @@ def _rule(name: str) -> dict[str, Any]:
 
 def _uri(path: str) -> str:
     """The path as a URI reference: a ``#``, a blank or a ``%`` of a name is none of the address."""
-    pure = PurePath(path)
+    # A pure path has no as_uri from Python 3.19 on, and warns from 3.14 on.
+    pure = Path(path)
     if pure.is_absolute():
         return pure.as_uri()
     quoted = quote(pure.as_posix(), errors="surrogateescape")

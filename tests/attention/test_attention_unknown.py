@@ -10,7 +10,7 @@ from click.testing import CliRunner
 
 from kvgate.attention.batch import answer
 from kvgate.catalog.engines import release
-from kvgate.cli.backends import command
+from kvgate.cli.commands import cli
 from kvgate.errors import InputError
 
 
@@ -57,7 +57,10 @@ def test_what_is_no_version_is_refused_with_what_to_write(spec: str, hint: str) 
 def _asked(*arguments: str) -> str:
     with pytest.raises(InputError) as caught:
         CliRunner().invoke(
-            command, ["Qwen/Qwen3-8B", *arguments], catch_exceptions=False, standalone_mode=False
+            cli,
+            ["backends", "Qwen/Qwen3-8B", *arguments],
+            catch_exceptions=False,
+            standalone_mode=False,
         )
     return f"{caught.value.message} {caught.value.hint}"
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
-from kvgate.cli.size import command
+from kvgate.cli.commands import cli
 from kvgate.errors import InputError
 from kvgate.kvcache import Sizing, size
 from kvgate.kvcache.answer import PoolAnswer
@@ -28,7 +28,7 @@ def _pool(sizing: Sizing) -> PoolAnswer:
 
 
 def _shown(*words: str) -> str:
-    result = CliRunner().invoke(command, list(words))
+    result = CliRunner().invoke(cli, ["size", *words])
     assert result.exit_code == 0, result.output
     return " ".join(result.output.split())
 
@@ -58,7 +58,7 @@ def test_ctx_size_is_a_total_and_max_model_len_a_requests_own() -> None:
 
 
 def test_a_length_is_given_once() -> None:
-    result = CliRunner().invoke(command, [_LLAMA, "-c", "8192", "--max-model-len", "8192"])
+    result = CliRunner().invoke(cli, ["size", _LLAMA, "-c", "8192", "--max-model-len", "8192"])
     assert isinstance(result.exception, InputError)
     assert result.exception.message == "the length is given twice"
 
@@ -102,7 +102,7 @@ def test_a_latent_takes_the_type_of_the_keys() -> None:
 
 def test_what_an_mla_file_holds_is_an_option() -> None:
     words = ("deepseek-ai/DeepSeek-V3", "--engine", "llama.cpp", "--kv-cache-memory", "80")
-    result = CliRunner().invoke(command, [*words, "-c", "4096"])
+    result = CliRunner().invoke(cli, ["size", *words, "-c", "4096"])
     assert isinstance(result.exception, InputError)
     assert "--gguf-mla latent" in (result.exception.hint or "")
     assert "LlamaOptions" not in (result.exception.hint or "")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from collections.abc import Callable
@@ -45,6 +46,14 @@ def test_a_command_s_help_names_its_arguments(name: str) -> None:
         if isinstance(parameter, click.Argument):
             shown = parameter.make_metavar(context).strip("[].").removesuffix("...")
             assert shown in (found.help or ""), shown
+
+
+def test_no_test_calls_a_command_without_the_program_that_it_belongs_to() -> None:
+    # click keeps a command's --help as it was first asked for: without the group it lacks -h, and
+    # the pages that are written from it after such a test would too.
+    alone = re.compile(r"from kvgate\.cli\.\w+ import .*\bcommand\b")
+    found = [p.name for p in (ROOT / "tests").rglob("*.py") if alone.search(p.read_text("utf-8"))]
+    assert not found
 
 
 def test_the_generated_pages_are_what_the_code_says(
