@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import pytest
@@ -18,6 +19,9 @@ WORKFLOWS = sorted((ROOT / ".github" / "workflows").glob("*.yml"))
 ALLOWED = {("pages.yml", "deploy"): {"pages": "write", "id-token": "write"}}
 _PINNED = re.compile(r"[\w.-]+/[\w./-]+@[0-9a-f]{40}\Z")
 _EXPRESSION = re.compile(r"\$\{\{(.*?)\}\}", re.DOTALL)
+
+
+Program = Callable[[str], ModuleType]
 
 
 def read(path: Path) -> Any:
@@ -111,6 +115,14 @@ def test_the_tests_run_on_every_python_that_the_package_names() -> None:
     test = read(ROOT / ".github" / "workflows" / "ci.yml")["jobs"]["test"]
     assert set(test["strategy"]["matrix"]["python"]) == named
     assert [s["run"] for s in test["steps"] if "run" in s] == [".ci/run"]
+
+
+def test_the_audit_looks_at_every_lock_and_at_every_package(program: Program) -> None:
+    audit = read(ROOT / ".github" / "workflows" / "audit.yml")
+    runs = [s["run"] for s in steps(audit) if s.get("run", "").startswith("pip-audit")]
+    assert all("--strict --disable-pip --require-hashes" in run for run in runs)
+    listed = {path for run in runs for path in re.findall(r"-r (\S+)", run)}
+    assert listed == set(program("lock").LOCKS)
 
 
 def test_outside_links_are_no_part_of_ci() -> None:
