@@ -11,7 +11,8 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import cache
 from hashlib import sha256
 from typing import Any, TypeVar
 
@@ -28,7 +29,7 @@ from kvgate.kvcache import size
 from tests.answers.cells import digests_of, read_catalogue
 from tests.answers.configs import KEYS, OTHER, OWN
 
-__all__ = ["Dice", "digests"]
+__all__ = ["Dice", "digest", "groups"]
 
 T = TypeVar("T")
 _SPARE = re.compile(r"(\w+)=[^;]*? is not acted on by this family")
@@ -195,27 +196,32 @@ def _sized(architecture: Architecture, **asked: Any) -> object:
     return size(architecture, **asked).to_json()
 
 
-def digests(kind: str = "") -> dict[str, str]:
-    """The digest of the answers of each group: of one kind, or of all."""
-    if kind == "cells":
-        return _cells()
-    named = [str(version) for version in releases("vllm")]
-    groups: dict[str, tuple[Iterable[str], Callable[[str], Iterator[str]]]] = {
+def _groups() -> dict[str, tuple[list[str], Callable[[str], Iterator[str]]]]:
+    return {
         "config": (sorted(TYPES), _of_type),
-        "rows": (named, _rows),
+        "rows": ([str(version) for version in releases("vllm")], _rows),
         "vllm": (sorted(models()), lambda model: _gates(model, "vllm")),
         "sglang": (sorted(models()), lambda model: _gates(model, "sglang")),
         "size": (sorted(models()), _sizes),
     }
-    found = {
-        f"{group} {name}": _digest(ask(name))
-        for group, (names, ask) in groups.items()
-        if kind in ("", group)
-        for name in names
-    }
-    return found if kind else found | _cells()
 
 
+def groups() -> list[str]:
+    """The groups of questions, "kind name" each."""
+    asked = [f"{kind} {name}" for kind, (names, _) in _groups().items() for name in names]
+    return [*asked, *_cells()]
+
+
+def digest(group: str) -> str | None:
+    """The digest of the answers of one group; None where there is no such group any more."""
+    kind, _, name = group.partition(" ")
+    if kind == "cells":
+        return _cells().get(group)
+    names, ask = _groups()[kind]
+    return _digest(ask(name)) if name in names else None
+
+
+@cache
 def _cells() -> dict[str, str]:
     return {
         entry: digest
