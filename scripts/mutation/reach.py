@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import resource
 import sys
 import time
 from collections.abc import Generator
@@ -16,13 +17,13 @@ __all__ = ["Reach", "measure"]
 
 @dataclass(frozen=True, slots=True)
 class Reach:
-    """Lines by file with the tests that run them, and the seconds of each test."""
+    """Lines by file with the tests that run them, and the processor's seconds of each test."""
 
     lines: dict[str, dict[int, tuple[str, ...]]]
     seconds: dict[str, float]
 
-    def tests(self, path: str, line: int) -> list[str]:
-        """The tests that can notice a change of a line, the quickest first.
+    def tests(self, path: str, line: int) -> dict[str, float]:
+        """The tests that can notice a change of a line, the quickest first, and their seconds.
 
         What runs once, when a module is imported or because its answer is kept, is in the account
         of whichever test came first; so every test that reaches the module is asked for those.
@@ -31,7 +32,8 @@ class Reach:
         found = set(of_file.get(line, ()))
         if len(found) < 3:
             found = {test for tests in of_file.values() for test in tests}
-        return sorted(found & self.seconds.keys(), key=lambda test: (self.seconds[test], test))
+        known = sorted(found & self.seconds.keys(), key=lambda test: (self.seconds[test], test))
+        return {test: self.seconds[test] for test in known}
 
     def write(self, path: Path) -> None:
         """Keep it for a later run."""
@@ -59,16 +61,22 @@ class _Account:
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_protocol(self, item: pytest.Item) -> Generator[None, object, object]:
         self.coverage.switch_context(item.nodeid)  # type: ignore[attr-defined]
-        start = time.perf_counter()
+        start = _computed()
         try:
             return (yield)
         finally:
-            self.seconds[item.nodeid] = time.perf_counter() - start
+            self.seconds[item.nodeid] = _computed() - start
             self.coverage.switch_context("")  # type: ignore[attr-defined]
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         if report.failed:
             self.failed.append(report.nodeid)
+
+
+def _computed() -> float:
+    """The processor's seconds of this process and of those that it ended."""
+    of_children = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return time.process_time() + of_children.ru_utime + of_children.ru_stime
 
 
 def measure(root: Path, tests: list[str], floors: list[str]) -> Reach:
