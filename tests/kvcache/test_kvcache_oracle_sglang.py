@@ -14,7 +14,11 @@ from kvgate.architecture import Architecture, model, parse
 from kvgate.errors import InputError
 from kvgate.kvcache.choice import choose_format
 from kvgate.kvcache.sglang import SglangPool, sglang_pool
-from kvgate.kvcache.sglang_options import SglangOptions, mem_fraction_static
+from kvgate.kvcache.sglang_options import (
+    SglangOptions,
+    chunked_prefill_default,
+    mem_fraction_static,
+)
 
 _ROOT = Path(__file__).resolve().parents[2]
 _ORACLE = _ROOT / "../shared/oracle/sglang_pool_0.5.23.jsonl"
@@ -166,8 +170,8 @@ def test_every_pool_is_sglangs_own() -> None:
     assert wrong == []
 
 
-def test_every_default_memory_fraction_is_sglangs_own() -> None:
-    rows = [r for r in _rows() if r["kind"] == "defaults"]
+def _fractions(rows: list[Row]) -> list[tuple[Row, float]]:
+    """The rows whose memory fraction isn't ours, with ours."""
     wrong = []
     for row in rows:
         options = _options(row)
@@ -184,12 +188,37 @@ def test_every_default_memory_fraction_is_sglangs_own() -> None:
         )  # fmt: skip
         if fraction != row["mem_fraction_static"]:
             wrong.append((row, fraction))
+    return wrong
+
+
+def _chosen(row: Row) -> Row:
+    """What SGLang took by itself for the card and the ranks, as kvgate takes it."""
+    arch, memory = _arch(row["model"]), row["gpu_mib"]
+    vision = dict(zip(("vision_layers", "vision_hidden"), row.get("vision", ()), strict=False))
+    known = SglangOptions(prefill_graph="/disabled" not in row["graph"], **vision)
+    ours = mem_fraction_static(arch, known, memory_mib=memory, tp=row["tp"])
+    return {"chunked_prefill": chunked_prefill_default(memory), "mem_fraction_static": ours}
+
+
+def test_every_default_memory_fraction_is_sglangs_own() -> None:
+    rows = [r for r in _rows() if r["kind"] == "defaults"]
     assert len(rows) > 500
-    assert wrong == []
+    assert _fractions(rows) == []
+
+
+def _shipped() -> list[Row]:
+    return [json.loads(line) for line in _GOLDEN.read_text(encoding="utf-8").splitlines()]
 
 
 def test_the_shipped_golden_rows_are_sglangs_own() -> None:
-    rows = [json.loads(line) for line in _GOLDEN.read_text(encoding="utf-8").splitlines()]
+    rows = [r for r in _shipped() if r.get("kind") != "defaults"]
     wrong = [(r["model"], r.get("ext"), d) for r in rows if (d := _differences(r))]
-    assert len(rows) >= 80
+    assert len(rows) >= 700
     assert wrong == []
+
+
+def test_the_shipped_defaults_are_sglangs_own() -> None:
+    rows = [r for r in _shipped() if r.get("kind") == "defaults"]
+    assert len(rows) >= 200
+    assert _fractions(rows) == []
+    assert [(r, ours) for r in rows if (ours := _chosen(r)) | r != r] == []
