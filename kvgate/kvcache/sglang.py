@@ -12,6 +12,7 @@ from math import ceil
 from kvgate.architecture.layers import MLA, CompressedAttention
 from kvgate.architecture.model import Architecture
 from kvgate.catalog.formats import kv_format
+from kvgate.errors import InputError
 from kvgate.kvcache.choice import KvChoice
 from kvgate.kvcache.sglang_cells import SglangCells, has_swa_pool, sglang_cells
 from kvgate.kvcache.sglang_options import (
@@ -70,13 +71,18 @@ def sglang_pool(
     """The pools for a model whose free memory is known before and after loading its weights.
 
     ``context`` is the context length, ``page`` the page size after the backend's rewrites. Raises
-    InputError where ``tp`` does not divide the model.
+    InputError where ``tp`` does not divide the model, and ``dp_size`` not ``tp``.
     """
     fraction = options.mem_fraction_static
     if fraction is None:
         fraction = mem_fraction_static(arch, options, memory_mib=memory_mib, tp=tp, pp=pp)
     compressed = any(isinstance(g.layer, CompressedAttention) for g in arch.groups)
-    attention_tp = tp // options.attention_dp
+    attention_tp, odd = divmod(tp, options.attention_dp)
+    if odd:
+        raise InputError(
+            f"dp_size {options.attention_dp} does not divide tensor parallel size {tp}",
+            hint="with --enable-dp-attention the data-parallel groups share the tensor ranks",
+        )
     rest = available_gib - pre_load_gib * (1 - fraction)
     if runs_vision(arch):
         rest -= 100 / 1024
@@ -302,6 +308,9 @@ def _floor(tokens: int, page: int) -> int:
 
 
 def _no_memory(fraction: float, pre: float, available: float) -> str:
+    if not pre:
+        # The KV memory was given as such, and what comes before the tokens takes all of it.
+        return "the states of the requests leave nothing of the given KV memory for tokens"
     least = 1 - available / pre
     return (
         "Loaded weights leave no GPU memory for the KV cache under "

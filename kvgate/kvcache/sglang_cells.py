@@ -134,6 +134,12 @@ def _counted(arch: Architecture) -> list[tuple[Layer, int]]:
     if shared:
         own = {i: g.layer for g in arch.groups for i in g.indices if i not in shared}
         prefix = [own[i] for i in range(min(shared)) if i in own]
+        if not prefix:
+            raise InputError(
+                f"every layer of a pipeline stage of {arch.id} shares another stage's KV, and "
+                "kvgate does not know what SGLang allocates for those",
+                hint="use fewer pipeline stages",
+            )
         period = next(
             n
             for n in range(1, len(prefix) + 1)

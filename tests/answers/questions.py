@@ -11,10 +11,10 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from functools import cache
 from hashlib import sha256
-from typing import Any, TypeVar
+from typing import Any
 
 from kvgate.architecture import Architecture, parse, weights_per_rank
 from kvgate.architecture.released import model as released
@@ -28,10 +28,11 @@ from kvgate.errors import InputError
 from kvgate.kvcache import size
 from tests.answers.cells import digests_of, read_catalogue
 from tests.answers.configs import KEYS, OTHER, OWN
+from tests.answers.dice import Dice, said
+from tests.answers.settings import FORMATS, LENGTHS, formats, lengths, options, pools, widths
 
-__all__ = ["Dice", "digest", "groups"]
+__all__ = ["digest", "groups"]
 
-T = TypeVar("T")
 _SPARE = re.compile(r"(\w+)=[^;]*? is not acted on by this family")
 _MISSED = re.compile(r"(\w+)(?: and \w+)* (?:is|are both) missing")
 KV = {
@@ -61,31 +62,6 @@ GPUS = (
 )
 # Releases on both sides of what moved, oldest first.
 VLLM = ("0.13.0", "0.15.1", "0.17.1", "0.19.1", "0.20.2", "0.23.0", "0.26.0", "0.30.0", "0.33.0")
-
-
-class Dice:
-    """Picks by the digest of a name and of a count."""
-
-    def __init__(self, name: str) -> None:
-        self._name, self._count = name, 0
-
-    def pick(self, values: Sequence[T]) -> T:
-        """One of the values."""
-        self._count += 1
-        found = sha256(f"{self._name}/{self._count}".encode()).digest()
-        return values[int.from_bytes(found[:8], "big") % len(values)]
-
-    def some(self, **values: Sequence[Any]) -> dict[str, Any]:
-        """Some of the settings, each with one of its values; None leaves a setting out."""
-        picked = {name: self.pick(of) for name, of in values.items()}
-        return {name: value for name, value in picked.items() if value is not None}
-
-
-def _said(ask: Callable[..., object], *values: Any, **asked: Any) -> str:
-    try:
-        return repr(ask(*values, **asked))
-    except InputError as error:
-        return str(error)
 
 
 def _digest(answers: Iterator[str]) -> str:
@@ -120,7 +96,7 @@ def _config(type_: str, config: dict[str, Any]) -> str:
         parts = [weights_per_rank(architecture, tp=t) for t in (1, 4)] if architecture.parts else 0
         return json.dumps(dump(architecture), sort_keys=True), parts
 
-    return _said(ask)
+    return said(ask)
 
 
 def _of_type(type_: str) -> Iterator[str]:
@@ -154,7 +130,7 @@ def _rows(version: str) -> Iterator[str]:
                         "FLASHMLA", "FLASHINFER_MLA", "FLASHMLA_SPARSE", "TRITON_MLA", "B12X",
                         "FLASHINFER_MLA_SPARSE", "TRITON_FLASHINFER"),
             )  # fmt: skip
-            yield _said(answer, {**row, "v": version, "sm": sm})
+            yield said(answer, {**row, "v": version, "sm": sm})
 
 
 def _gates(model: str, engine: str) -> Iterator[str]:
@@ -169,7 +145,7 @@ def _gates(model: str, engine: str) -> Iterator[str]:
             block_size=(None, None, None, 32, 64, 128), dcp=(None,) if sglang else (None, None, 2),
         )  # fmt: skip
         gpu, version = dice.pick(GPUS), dice.pick(versions)
-        yield _said(backends, model, gpu=gpu, engine=f"{engine}=={version}", **asked)
+        yield said(backends, model, gpu=gpu, engine=f"{engine}=={version}", **asked)
 
 
 def _sizes(model: str) -> Iterator[str]:
@@ -189,7 +165,7 @@ def _sizes(model: str) -> Iterator[str]:
             mamba_cache_mode=(None, None, "all", "align"),
             gpu_memory_utilization=(None, None, 0.8),
         )  # fmt: skip
-        yield _said(_sized, architecture, engine=engine, **asked)
+        yield said(_sized, architecture, engine=engine, **asked)
 
 
 def _sized(architecture: Architecture, **asked: Any) -> object:
@@ -197,12 +173,18 @@ def _sized(architecture: Architecture, **asked: Any) -> object:
 
 
 def _groups() -> dict[str, tuple[list[str], Callable[[str], Iterator[str]]]]:
+    vllm = [str(version) for version in releases("vllm")]
     return {
         "config": (sorted(TYPES), _of_type),
-        "rows": ([str(version) for version in releases("vllm")], _rows),
+        "rows": (vllm, _rows),
+        "widths": (vllm, widths),
         "vllm": (sorted(models()), lambda model: _gates(model, "vllm")),
         "sglang": (sorted(models()), lambda model: _gates(model, "sglang")),
         "size": (sorted(models()), _sizes),
+        "pools": (sorted(models()), pools),
+        "options": ([str(version) for version in releases("sglang")], options),
+        "formats": (list(FORMATS), formats),
+        "lengths": (list(LENGTHS), lengths),
     }
 
 

@@ -15,7 +15,7 @@ from kvgate.catalog.gpus import _gpu
 from kvgate.errors import InputError
 from tests.answers.approve import FILE
 from tests.answers.cells import CATALOGUE, digests_of, leaves, read_catalogue
-from tests.answers.questions import Dice
+from tests.answers.dice import Dice
 
 DATA = read_catalogue()
 SAMPLE = 40

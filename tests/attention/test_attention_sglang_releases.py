@@ -109,3 +109,10 @@ def test_a_refusal_for_a_gated_delta_net_comes_only_after_the_weights() -> None:
     assert outcome.error is not None
     assert "hybrid GDN models" in outcome.error
     assert "after the weights are loaded" in outcome.when
+
+
+def test_a_release_without_moss_vl_s_rule_refuses_nothing_of_it() -> None:
+    moss = Model("MossVLForConditionalGeneration", "moss_vl", dtype="bfloat16", multimodal=True)
+    flags = {"attention_backend": "triton"}
+    assert resolve(Query(moss, (9, 0), "sglang==0.5.10", flags)).error is None
+    assert resolve(Query(moss, (9, 0), "sglang==0.5.11", flags)).error is not None

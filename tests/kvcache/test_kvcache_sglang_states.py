@@ -7,6 +7,8 @@ from typing import Any
 import pytest
 
 from kvgate.architecture import model
+from kvgate.errors import InputError
+from kvgate.kvcache import size
 from kvgate.kvcache.choice import choose_format
 from kvgate.kvcache.sglang import SglangPool, sglang_pool
 from kvgate.kvcache.sglang_cells import sglang_cells
@@ -94,3 +96,30 @@ def test_the_prefill_graphs_follow_the_chunk(chunk: int, graphs: int) -> None:
     assert fraction(None) == fraction(graphs)
     assert fraction(graphs - 1) == pytest.approx(fraction(graphs) + 0.001, abs=1e-9)
     assert fraction(graphs + 1) == pytest.approx(fraction(graphs) - 0.001, abs=1e-9)
+
+
+def test_data_parallel_attention_groups_must_divide_the_ranks() -> None:
+    for groups in (3, 8):
+        with pytest.raises(InputError, match=f"dp_size {groups} does not divide"):
+            _pool(_DENSE, 48.0, enable_dp_attention=True, dp_size=groups)
+    assert _pool(_DENSE, 48.0, enable_dp_attention=True, dp_size=4).error is None
+    assert _pool(_DENSE, 48.0, dp_size=3).error is None  # replicas share nothing
+
+
+def test_told_kv_memory_that_the_states_take_whole_is_refused_in_words() -> None:
+    drafted = SglangOptions(
+        speculative_algorithm="EAGLE", speculative_num_draft_tokens=8, max_mamba_cache_size=30
+    )
+    sizing = size(
+        "Qwen/Qwen3-Next-80B-A3B-Instruct", engine="sglang", tp=4, kv_cache_memory=GiB,
+        options=drafted,
+    )  # fmt: skip
+    assert sizing.fits is False
+    assert sizing.pool is not None
+    assert sizing.pool.refusal is not None
+    assert "leave nothing of the given KV memory" in sizing.pool.refusal
+
+
+def test_a_pipeline_stage_of_nothing_but_sharing_layers_is_refused() -> None:
+    with pytest.raises(InputError, match="shares another stage's KV"):
+        size("google/gemma-4-E2B-it", engine="sglang", pp=4, kv_cache_memory=8 * GiB)
