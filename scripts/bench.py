@@ -19,7 +19,7 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from scripts.generated_records import write
+from scripts.generated_records import CONFIG, write
 
 ROOT = Path(__file__).resolve().parents[1]
 BIN = Path(sys.executable).parent
@@ -105,20 +105,6 @@ def records(counts: Sequence[int]) -> None:
             )
 
 
-_CONFIG = """\
-site_name: bench
-docs_dir: {docs}
-site_dir: {site}
-theme: {{name: material, font: false}}
-nav: [{{Home: index.md}}]
-not_in_nav: "*"
-validation: {{omitted_files: ignore}}
-plugins: [{plugin}]
-markdown_extensions: [abbr, admonition, attr_list, def_list, footnotes, md_in_html, tables, toc,
-  pymdownx.details, pymdownx.highlight, pymdownx.inlinehilite, pymdownx.superfences]
-"""
-
-
 def site(counts: Sequence[int]) -> None:
     """The site beside a plain MkDocs + Material build of the same Markdown and nav."""
     from kvgate.site.book import read_book
@@ -141,7 +127,7 @@ def site(counts: Sequence[int]) -> None:
             ):  # fmt: skip
                 files[name] = where / f"{name}.yml"
                 files[name].write_text(
-                    _CONFIG.format(docs=docs, site=where / f"site-{name}", plugin=plugin),
+                    CONFIG.format(docs=docs, site=where / f"site-{name}", plugin=plugin),
                     encoding="utf-8",
                 )
             build = [str(BIN / "mkdocs"), "build", "--quiet", "--config-file"]

@@ -22,7 +22,9 @@ from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
-from playwright.sync_api import Browser, Page, Request, sync_playwright
+from playwright.sync_api import Browser, CDPSession, Page, Request, sync_playwright
+
+from scripts.generated_records import CONFIG, write
 
 __all__ = ["browser"]
 
@@ -54,10 +56,12 @@ def browser(row: Row) -> None:
         server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler)
         threading.Thread(target=server.serve_forever, daemon=True).start()
         site = f"http://127.0.0.1:{server.server_address[1]}/kvgate/"
+        _build_generated(Path(folder))
         with sync_playwright() as playwright:
             opened = playwright.chromium.launch(executable_path=chromium, chromium_sandbox=False)
             _weights(opened, site, row)
             _planner(opened, site, row)
+            _map(opened, f"{site}../generated/", row)
             opened.close()
         _node(Path(folder) / "kvgate", row)
         server.shutdown()
@@ -137,6 +141,70 @@ def _planner(opened: Browser, site: str, row: Row) -> None:
         _answered(page)
         took.append(int(page.get_attribute(_ANSWERED, "data-kv-took") or 0))
     row("planner: another model, seen first", f"{max(took)} ms", "the slowest of 3", "< 100 ms")
+
+
+def _build_generated(folder: Path) -> None:
+    """The site of 1,000 generated records, in ``folder/generated``."""
+    write(folder / "source" / "gotchas", 1000)
+    (folder / "source" / "docs").mkdir()
+    (folder / "source" / "docs" / "index.md").write_text("# Home\n", encoding="utf-8")
+    places = {"docs": folder / "source" / "docs", "site": folder / "generated"}
+    config = CONFIG.format(**places, plugin="{kvgate: {records: gotchas}}")
+    (folder / "source" / "mkdocs.yml").write_text(config, encoding="utf-8")
+    subprocess.run(
+        [sys.executable, "-m", "mkdocs", "build", "-q"],
+        cwd=folder / "source", check=True, env={**os.environ, "NO_MKDOCS_2_WARNING": "1"},
+    )  # fmt: skip
+
+
+_CHANGE = """async ([name, value]) => {
+  const control = document.querySelector("[data-kv-map] form").elements.namedItem(name);
+  const start = performance.now();
+  control.value = value;
+  control.dispatchEvent(new Event("input", {bubbles: true}));
+  await new Promise((go) => requestAnimationFrame(() => setTimeout(go, 0)));
+  return performance.now() - start;
+}"""
+
+
+def _map(opened: Browser, site: str, row: Row) -> None:
+    """The map of 1,000 records: its weight, its first sight, and each way to narrow it down."""
+    for width in (1280, 390):
+        context = opened.new_context(viewport={"width": width, "height": 844})
+        page = context.new_page()
+        page.goto(f"{site}map/")
+        page.locator(".kv-map[data-kv-ready]").wait_for()
+        if width == 1280:
+            text = page.request.get(f"{site}map/").body()
+            sent = f"{len(gzip.compress(text)) / 1000:.0f} kB gzip"
+            elements = page.evaluate("document.querySelectorAll('*').length")
+            row("map of 1,000 records: HTML", f"{len(text) / 1000:.0f} kB", sent, "")
+            row("  elements on the page", f"{elements:,}", "", "")
+        paint, load = page.evaluate(
+            "[performance.getEntriesByName('first-contentful-paint')[0].startTime,"
+            " performance.getEntriesByType('navigation')[0].loadEventEnd]"
+        )
+        row(f"  at {width} px: usable after", f"{load:.0f} ms", f"first paint {paint:.0f} ms", "")
+        height = page.evaluate("document.documentElement.scrollHeight / innerHeight")
+        row(f"  at {width} px: screens high", f"{height:.1f}", "", "")
+        tools = context.new_cdp_session(page)
+        tools.send("Performance.enable", {"timeDomain": "threadTicks"})
+        for what, changes in (
+            ("a filter", [("severity", "slower"), ("concept", "kv-sizing"), ("severity", "")]),
+            ("typing", [("words", "n"), ("words", "number 7"), ("words", "")]),
+        ):
+            before = _busy(tools)
+            took = [page.evaluate(_CHANGE, change) for change in changes]
+            spent = (_busy(tools) - before) / len(changes)
+            waited = f"{statistics.median(took):.0f} ms waited"
+            row(f"  at {width} px: {what}, processor", f"{spent:.0f} ms", waited, "< 100 ms")
+        context.close()
+
+
+def _busy(tools: CDPSession) -> float:
+    """Milliseconds of processor time that the page's thread has spent."""
+    values = {m["name"]: m["value"] for m in tools.send("Performance.getMetrics")["metrics"]}
+    return float(values["TaskDuration"]) * 1000
 
 
 def _answered(page: Page) -> None:

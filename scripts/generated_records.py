@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import shutil
+import tomllib
 from pathlib import Path
 
-__all__ = ["write"]
+__all__ = ["CONFIG", "write"]
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -14,7 +15,7 @@ _RECORD = """\
 schema_version: 1
 id: generated-{n}
 title: Generated record number {n} stops something at start
-concepts: [long-context, kv-sizing]
+concepts: [{concept}, {second}]
 severity: {severity}
 affects:
   - engine: vllm
@@ -63,6 +64,20 @@ Nothing else. {prose}
 {sum}
 ```
 """
+CONFIG = """\
+site_name: bench
+docs_dir: {docs}
+site_dir: {site}
+theme: {{name: material, font: false}}
+nav: [{{Home: index.md}}]
+not_in_nav: "*"
+validation: {{omitted_files: ignore}}
+plugins: [{plugin}]
+markdown_extensions: [abbr, admonition, attr_list, def_list, footnotes, md_in_html, tables, toc,
+  pymdownx.details, pymdownx.highlight, pymdownx.inlinehilite, pymdownx.superfences]
+"""
+"""The site that shows them: a configuration of MkDocs with the places to fill in."""
+
 _LINKS = {"a": 1, "b": 7, "c": 31, "d": 57, "e": 90}
 _SEVERITIES = ("blocks-start", "fails-later", "silently-wrong", "slower", "surprise")
 _PROSE = "A sentence of ordinary length that says what an engineer reads on such a page. " * 12
@@ -71,7 +86,10 @@ _PROSE = "A sentence of ordinary length that says what an engineer reads on such
 def write(folder: Path, count: int) -> None:
     """Write ``count`` records, their vocabulary and register into an empty ``folder``."""
     folder.mkdir(parents=True, exist_ok=True)
-    shutil.copy(ROOT / "gotchas" / "concepts.toml", folder)
+    vocabulary = folder / "concepts.toml"
+    shutil.copy(ROOT / "gotchas" / "concepts.toml", vocabulary)
+    groups = tomllib.loads(vocabulary.read_text(encoding="utf-8")).values()
+    concepts = [name for group in groups for name in group]
     for n in range(count):
         k = n % 8
         links = {
@@ -79,6 +97,8 @@ def write(folder: Path, count: int) -> None:
         }
         text = _RECORD.format(
             n=n, k=k, next=(n + 1) % count, severity=_SEVERITIES[n % 5], kib=4 + k,
+            # Squares are spread unevenly, as records are over concepts.
+            concept=concepts[n * n % len(concepts)], second=concepts[(n * n + 1) % len(concepts)],
             share=100 * k // 8, sum=sum(i * i for i in range(k)) + n, prose=_PROSE, **links,
         )  # fmt: skip
         (folder / f"generated-{n}.md").write_text(text, encoding="utf-8")

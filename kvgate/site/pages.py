@@ -8,11 +8,12 @@ from dataclasses import dataclass
 from kvgate.catalog.gpus import gpus
 from kvgate.records.record import Record
 from kvgate.site.addresses import Addresses
-from kvgate.site.book import GONE, SEVERITIES, Book, generations
+from kvgate.site.book import GONE, SEVERITIES, Book
 from kvgate.site.footnotes import escape, notes, references
 from kvgate.site.fragments import fragment
+from kvgate.site.map_page import map_page
 from kvgate.site.record_page import path_of
-from kvgate.site.virtual import WIDE, To, Virtual
+from kvgate.site.virtual import To, Virtual
 
 __all__ = ["Pages"]
 
@@ -47,7 +48,7 @@ class Pages:
         for index in self._indexes():
             yield from self._index(index)
         yield self._signatures()
-        yield self._map()
+        yield map_page(self.book, self.addresses)
         yield self._find()
 
     def _record(self, record: Record) -> Virtual:
@@ -99,22 +100,6 @@ class Pages:
         body = fragment("signatures.html.j2", records=records, to=self.to_from(path))
         about = "Error and log texts, each with the record it leads to."
         return Virtual(path, "Signatures", "# Signatures\n", about, body)
-
-    def _map(self) -> Virtual:
-        path = "map.md"
-        standing = [r for r in self.book.records if r.front.status not in GONE]
-        groups: dict[str, list[Record]] = {n: [] for n in self.book.library.vocabulary.concepts}
-        for record in standing:
-            groups.setdefault(record.front.concepts[0], []).append(record)
-        edges = sorted({(e.source, e.target, e.type) for e in self.book.graph.edges})
-        body = fragment(
-            "map.html.j2", groups=groups, edges=edges, generations=generations,
-            say=self.book.library.vocabulary.concepts, severities=list(self.book.by_severity),
-            engines=list(self.book.by_engine), concepts=list(self.book.by_concept),
-            gpus=list(self.book.by_gpu), to=self.to_from(path),
-        )  # fmt: skip
-        about = "Every record by its main concept, and what leads to what."
-        return Virtual(path, "Map", "# Map of the records\n", about, body, hide=WIDE)
 
     def _find(self) -> Virtual:
         path = "find.md"

@@ -86,7 +86,8 @@ document.addEventListener("pointerover", (event) => {
 });
 document.addEventListener("focusin", (event) => {
   const link = linkAt(event.target);
-  if (link && link.matches(":focus-visible")) soon(link, 0);
+  // A point of the map that is walked to is told beside the map.
+  if (link && link.matches(":focus-visible") && !link.matches(".kv-dots .kv-chip")) soon(link, 0);
   else if (!held) hide();
 });
 document.addEventListener("focusout", () => !held && hide());
