@@ -19,9 +19,13 @@ OUT = "dialog.kv-search output"
 FINDS = f"{OUT} .kv-list a, {OUT} .kv-finds > li > a"
 
 
+PAUSE = 200  # milliseconds; the box waits for half of it whether more is typed
+
+
 def ask(page: Page, words: str) -> list[str]:
     """Type into the open box; the addresses of what is found, best first, below the site."""
     page.locator(BOX).fill(words)
+    page.clock.run_for(PAUSE)
     page.wait_for_function(
         "([out, words]) => document.querySelector(out).dataset.kvFor === words",
         arg=[OUT, page.locator(BOX).input_value()],
@@ -32,7 +36,8 @@ def ask(page: Page, words: str) -> list[str]:
 
 @pytest.fixture
 def box(page: Page, site_url: str) -> Page:
-    """The front page with the search open."""
+    """The front page with the search open; its clock goes on when `ask` says so."""
+    page.clock.install()
     page.goto(site_url)
     page.keyboard.press("/")
     expect(page.locator(BOX)).to_be_focused()
