@@ -18,6 +18,7 @@ from kvgate.records.new import NewRecord, create
 from kvgate.records.newrule import (
     Trial,
     function_text,
+    has_function,
     register_theme,
     rule_test_text,
     with_rule,
@@ -50,25 +51,32 @@ class Checkout:
     def write(self, new: NewRecord, theme: str) -> Made:
         """Write a record with its rule, the rule's test and a change fragment: all, or none.
 
-        A rule that kvgate has already is tried, not written. Raises InputError where the hits and
+        A rule that kvgate has already is tried, not written, unless it is the one that would be
+        written: then a run was cut off, and this one ends it. Raises InputError where the hits and
         misses can't be read, where nothing parts them, and where a file can't be written.
         """
         hits = [_plan(t) for t in new.hits]
         misses = [_plan(t) for t in new.misses]
-        if new.rule in rules():
+        path = self.root / "kvgate" / "rules" / f"{theme}.py"
+        old = path.read_text(encoding="utf-8") if path.exists() else None
+        affected = {"introduced": new.introduced, "fixed": new.fixed}
+        known = new.rule in rules()
+        try:
+            conditions, parted = decisive(hits, misses, **affected)
+        except InputError:
+            if not known:
+                raise
+            conditions, parted = (), ((),) * len(misses)
+        function = function_text(new.rule, new.title, conditions, _fix(misses, parted))
+        if known and (old is None or not has_function(old, function)):
             _try(new, hits, misses)
             return self._all(new, [], ())
-        affected = {"introduced": new.introduced, "fixed": new.fixed}
-        conditions, parted = decisive(hits, misses, **affected)
         told = [
             replace(t, because=t.because or "; ".join(c.otherwise(m) for c in parts))
             for t, m, parts in zip(new.misses, misses, parted, strict=True)
         ]
         new = replace(new, misses=tuple(told))
-        function = function_text(new.rule, new.title, conditions, _fix(misses, parted))
         needs = {name for c in conditions for name in c.needs}
-        path = self.root / "kvgate" / "rules" / f"{theme}.py"
-        old = path.read_text(encoding="utf-8") if path.exists() else None
         module = with_rule(theme, old, new.rule, function, needs)
         lacks = ["gpu"] if any(c.setting == "gpu" for c in conditions) else []
         test = self.root / "tests" / "rules" / f"test_rules_{new.rule}.py"

@@ -22,6 +22,7 @@ def check(library: Library) -> Iterator[Diagnostic]:
             holders[name] = draft
     for draft in library.drafts:
         yield from _own_name(draft, holders)
+        yield from _unregistered(draft, library)
     yield from _lost(library, holders)
     for record in library.records.values():
         yield from _deployments(record, library.folder)
@@ -57,6 +58,15 @@ def _lost(library: Library, holders: dict[str, Draft]) -> Iterator[Diagnostic]:
             near = nearest(name, known) if known else ""
             hint = f"{hint} ({near})" if near.startswith("did") else hint
             yield Diagnostic("KV135", Place(path, line), message, hint)
+
+
+def _unregistered(draft: Draft, library: Library) -> Iterator[Diagnostic]:
+    """A record that the folder's register doesn't hold: typed by hand, or a run was cut off."""
+    name = draft.value("id")
+    if library.register and name == Path(draft.path).stem and name not in library.register:
+        message = f"the id {name!r} is not in {register.FILE}"
+        hint = f"add the line {name} to {register.FILE}; `kvgate new` does so by itself"
+        yield Diagnostic("KV139", draft.place("id"), message, hint)
 
 
 def _deployments(record: Record, folder: Path) -> Iterator[Diagnostic]:

@@ -12,7 +12,7 @@ from pathlib import Path
 from kvgate.diagnose.logtext import clean, strip_prefix
 from kvgate.diagnose.signature import Signature
 from kvgate.errors import InputError, Place
-from kvgate.records import register, yaml
+from kvgate.records import file, register, yaml
 from kvgate.records.atomic import create_text
 from kvgate.records.newrule import Trial
 from kvgate.records.published import ADDRESS
@@ -86,8 +86,10 @@ def record_text(new: NewRecord) -> str:
 def create(folder: Path, new: NewRecord) -> Path:
     """Write a new record into a folder and its id into the folder's register.
 
-    Raises InputError where the id was ever used, where a value doesn't keep to the schema, or where
-    the file can't be written; then nothing is written.
+    The record comes first: cut off between the two, a run leaves a record that lint finds without
+    its line (KV139), and the same call again brings the line. Raises InputError where the id was
+    ever used, where a value doesn't keep to the schema, or where the file can't be written; then
+    nothing is written.
     """
     text = record_text(new)
     path = folder / f"{new.id}.md"
@@ -97,11 +99,19 @@ def create(folder: Path, new: NewRecord) -> Path:
         hint="an id belongs to one record for ever; choose another",
         place=Place(path.as_posix()),
     )
-    if new.id in known or os.path.lexists(path):
+    if new.id in known:
+        raise used
+    there = file.read(path, folder) if os.path.lexists(path) else None
+    if there is not None and there != text:
+        used.hint = (
+            f"choose another id; if a run was cut off here, add the line {new.id} to "
+            f"{register.FILE} beside it, or remove the record and begin again"
+        )
         raise used
     try:
         # Two authors at once can't overwrite each other.
-        create_text(path, text, newline="\n")
+        if there is None:
+            create_text(path, text, newline="\n")
     except FileExistsError:
         raise used from None
     except OSError as error:
@@ -111,7 +121,8 @@ def create(folder: Path, new: NewRecord) -> Path:
     try:
         register.add_ids(folder / register.FILE, [new.id])
     except InputError:
-        path.unlink()
+        if there is None:
+            path.unlink()
         raise
     return path
 

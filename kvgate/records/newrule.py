@@ -15,7 +15,14 @@ from dataclasses import dataclass
 from kvgate.errors import InputError
 from kvgate.rules.decisive import Condition
 
-__all__ = ["Trial", "function_text", "register_theme", "rule_test_text", "with_rule"]
+__all__ = [
+    "Trial",
+    "function_text",
+    "has_function",
+    "register_theme",
+    "rule_test_text",
+    "with_rule",
+]
 
 _FACTS, _PLAN, _VERDICT = "kvgate.rules.facts", "kvgate.plan.model", "kvgate.rules.verdict"
 _WIDE = 88
@@ -57,8 +64,11 @@ def with_rule(
 ) -> str:
     """The module of a theme with one more rule; a new module where ``source`` is None.
 
-    Raises InputError where the module has no place for it, or has a function of that name.
+    One that has this very function, as a run leaves it that was cut off, stays as it is. Raises
+    InputError where the module has no place for it, or has another function of that name.
     """
+    if source is not None and has_function(source, function):
+        return source
     wanted = {_PLAN: {"Plan"}, _VERDICT: {"Finding", "Verdict"}, _FACTS: set(needs)}
     if "Undecided(" in function:
         wanted[_VERDICT].add("Undecided")
@@ -95,6 +105,12 @@ def with_rule(
             hint="name another theme with --theme; a new one is made",
         )
     return "\n".join(lines) + "\n"
+
+
+def has_function(source: str, function: str) -> bool:
+    """Whether a module has a function, whatever its layout."""
+    wanted = ast.dump(ast.parse(function).body[0])
+    return any(ast.dump(node) == wanted for node in ast.parse(source).body)
 
 
 def register_theme(source: str, theme: str) -> str:

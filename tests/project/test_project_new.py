@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import shutil
 import subprocess
@@ -28,6 +29,19 @@ ID = "a-made-up-part-wants-three-pages-and-stops-vllm-at-start"
 RULE = ID.replace("-", "_")
 BASIC = ["--title", TITLE, "--severity", "blocks-start", "--concept", "flashinfer"]
 
+DIES = """
+import os, signal
+left = [{kill}]
+def dying(before):
+    def call(*given, **named):
+        left[0] -= 1
+        if not left[0]:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return before(*given, **named)
+    return call
+os.link, os.replace = dying(os.link), dying(os.replace)
+"""
+
 Run = Callable[..., subprocess.CompletedProcess[str]]
 
 
@@ -47,8 +61,12 @@ def repository(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def run(repository: Path) -> Run:
-    def call(*arguments: str, text: str | None = None) -> subprocess.CompletedProcess[str]:
+    def call(
+        *arguments: str, text: str | None = None, kill: int = 0
+    ) -> subprocess.CompletedProcess[str]:
         script = "from kvgate.cli import main; main()"
+        if kill:  # dies at its kill-th link or replace
+            script = DIES.format(kill=kill) + script
         return subprocess.run(
             [sys.executable, "-B", "-c", script, *arguments],
             cwd=repository, env={**os.environ, "PYTHONPATH": str(repository)}, input=text or "",
@@ -150,6 +168,35 @@ def test_a_rule_joins_those_of_its_theme_and_one_that_is_there_is_tried(
     bad = run("new", "a-third-record", *basic, *trial, "--rule", "heads_do_not_divide")
     assert bad.returncode == 2
     assert "does not report" in bad.stderr
+
+
+# Each os.link and os.replace of a run that writes a rule too, in order; a new theme is a new file
+# and a line in the registry.
+@pytest.mark.slow
+@pytest.mark.parametrize(("theme", "writes"), [("precision", 5), ("made_up_theme", 6)])
+def test_a_run_that_is_killed_at_any_of_its_writes_is_ended_by_the_same_call(
+    run: Run, repository: Path, theme: str, writes: int
+) -> None:
+    command = ["new", *BASIC, "--hit", "vllm serve Qwen/Qwen3-8B --block-size 64", "--gpu", "H100",
+               "--engine", "vllm==0.33.0", "--miss", "vllm serve Qwen/Qwen3-8B",
+               "--theme", theme]  # fmt: skip
+    kept = {p: p.read_bytes() for p in repository.rglob("*") if p.is_file()}
+    assert run(*command).returncode == 0
+    whole = files(repository)
+    for at in itertools.count(1):
+        for path in repository.rglob("*"):
+            if path.is_file() and path not in kept:
+                path.unlink()
+        for path, data in kept.items():
+            path.write_bytes(data)
+        if run(*command, kill=at).returncode == 0:
+            break
+        for lock in repository.rglob("*.lock"):  # its owner is dead; no need to wait for it
+            os.utime(lock, (1, 1))
+        again = run(*command)
+        assert again.returncode == 0, (at, again.stderr)
+        assert files(repository) == whole, at
+    assert at == writes + 1
 
 
 @pytest.mark.parametrize(

@@ -76,6 +76,19 @@ def test_a_broken_record_isn_t_called_deleted(tmp_path: Path, sample: str) -> No
     assert "KV135" not in {d.code for d in lint([tmp_path])}
 
 
+def test_a_record_that_the_register_does_not_hold_is_told_and_what_to_add(
+    tmp_path: Path, sample: str
+) -> None:
+    for name in ("one", "two"):
+        (tmp_path / f"{name}.md").write_text(named(sample, name), encoding="utf-8")
+    assert "KV139" not in {d.code for d in lint([tmp_path])}  # a folder may do without
+    (tmp_path / FILE).write_text("one\n")
+    [fault] = [d for d in lint([tmp_path]) if d.code == "KV139"]
+    assert (fault.place.line, fault.place.column) == (3, 5)
+    assert Path(fault.place.path).name == "two.md"
+    assert "add the line two to ids.txt" in fault.hint
+
+
 def test_ids_are_added_in_order_and_only_once(tmp_path: Path) -> None:
     path = tmp_path / FILE
     assert add_ids(path, ["b", "a"]) == ("a", "b")

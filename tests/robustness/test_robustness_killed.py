@@ -15,6 +15,7 @@ from pathlib import Path
 
 import pytest
 
+from kvgate.records.lint import lint
 from kvgate.records.register import FILE, read_register
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="kill -9 is POSIX")
@@ -101,7 +102,7 @@ def test_a_command_that_is_killed_leaves_the_old_file_and_can_be_run_again(
     ("step", "at", "made"),
     [("fsync", 1, False), ("link", 1, False), ("fsync", 2, True), ("replace", 1, True)],
 )
-def test_a_new_record_that_is_killed_is_whole_or_not_there(
+def test_a_new_record_that_is_killed_is_whole_or_not_there_and_the_same_call_ends_it(
     folder: Path, step: str, at: int, made: bool
 ) -> None:
     new = [
@@ -112,14 +113,19 @@ def test_a_new_record_that_is_killed_is_whole_or_not_there(
     record = folder / "a-new-record.md"
     assert record.exists() is made
     assert list(read_register(folder / FILE)) == [RECORD]
-    if not made:
-        assert run(new, folder.parent) == 0
-    whole = record.read_text(encoding="utf-8")
-    assert whole.startswith("---\n")
-    assert "## Claims" in whole or "## Symptom" in whole
     lock = folder / f".{FILE}.lock"
     if lock.exists():  # its owner is dead; waiting for it is another test's business
         os.utime(lock, (1, 1))
+    if made:  # the linter says what is missing, and of what it is not, nothing
+        codes = {d.code for d in lint([record])}
+        assert codes == {"KV139"}
+    assert run(new, folder.parent) == 0
+    assert list(read_register(folder / FILE)) == ["a-new-record", RECORD]
+    assert lint([record]) == []
+    whole = record.read_text(encoding="utf-8")
+    assert whole.startswith("---\n")
+    assert "## Claims" in whole or "## Symptom" in whole
+    assert run(new, folder.parent) == 2  # once is enough
     other = [*new[:1], "another-record", "--title", "Another thing happens here", *new[4:]]
     assert run(other, folder.parent) == 0
     assert "another-record" in read_register(folder / FILE)
