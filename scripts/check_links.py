@@ -10,6 +10,7 @@ can't be asked are in suppressed_hosts.toml, each with its reason.
 from __future__ import annotations
 
 import argparse
+import http.client
 import re
 import socket
 import sys
@@ -175,7 +176,10 @@ def _ask(url: str, opener: Opener, pause: Callable[[float], None]) -> tuple[str,
 
 
 def ask_web(method: str, url: str) -> Answer:
-    """Ask the web; at most five redirects, https only from the second address on."""
+    """Ask the web; at most five redirects, https only from the second address on.
+
+    Raises OSError where no answer comes, or one that is no HTTP.
+    """
     request = urllib.request.Request(
         url,
         method=method,
@@ -187,6 +191,9 @@ def ask_web(method: str, url: str) -> Answer:
     except urllib.error.HTTPError as error:
         with error:
             return Answer(error.code, error.url or url)
+    except (http.client.HTTPException, ValueError) as error:
+        # What comes back is no HTTP, or the address can't be asked for: neither is an OSError.
+        raise OSError(f"{type(error).__name__}: {error}") from None
 
 
 class _Redirects(urllib.request.HTTPRedirectHandler):

@@ -1,11 +1,13 @@
-"""The program that asks for outside addresses, tried on a web that isn't there."""
+"""The program that asks for outside addresses, tried on a web that isn't there, and on our own."""
 
 from __future__ import annotations
 
+import http.server
 import socket
+import threading
 import urllib.error
 import urllib.request
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -165,3 +167,87 @@ def test_the_web_itself_is_left_only_by_https(links: ModuleType) -> None:
         handler.redirect_request(request, None, 302, "", {}, "file:///etc/passwd")
     following = handler.redirect_request(request, None, 302, "", {}, "https://site.test/b")
     assert following.full_url == "https://site.test/b"
+
+
+# -- over the wire: a server of our own
+
+
+class Site(http.server.BaseHTTPRequestHandler):
+    """Answers by the name that is asked for."""
+
+    def do_GET(self) -> None:
+        name = self.path.strip("/")
+        if name == "noise":
+            self.wfile.write(b"220 this is mail\r\n")
+        elif name == "silence":
+            self.server.ended.wait(20)  # type: ignore[attr-defined]
+        elif name != "hangup":
+            status = {"reader": 200, "elsewhere": 302, "loop": 302}.get(name, 0) or int(name)
+            if name == "reader" and self.command == "HEAD":
+                status = 405
+            self.send_response(status)
+            if status == 302:
+                self.send_header("Location", "/200" if name == "elsewhere" else "ftp://site.test/")
+            self.send_header("Content-Length", "0")
+            self.end_headers()
+
+    do_HEAD = do_GET  # noqa: N815  # the name is the base class's
+
+    def log_message(self, format: str, *given: object) -> None:  # noqa: A002
+        """Nothing is told."""
+
+
+@pytest.fixture
+def site(links: ModuleType, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    monkeypatch.setenv("no_proxy", "127.0.0.1")
+    monkeypatch.setattr(links, "_TIMEOUT", 0.3)
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Site) as server:
+        server.ended = threading.Event()  # type: ignore[attr-defined]
+        thread = threading.Thread(target=server.serve_forever, args=(0.05,))
+        thread.start()
+        yield f"http://127.0.0.1:{server.server_port}/"
+        server.ended.set()  # type: ignore[attr-defined]
+        server.shutdown()
+        thread.join()
+
+
+@pytest.mark.parametrize(
+    ("name", "gone", "says"),
+    [
+        ("200", 0, ""),
+        ("404", 1, "is gone: 404"),
+        ("410", 1, "is gone: 410"),
+        ("403", 0, "could not be reached: 403"),
+        ("503", 0, "could not be reached: 503"),
+        ("reader", 0, ""),
+        ("silence", 0, "could not be reached: timed out"),
+        ("hangup", 0, "could not be reached: RemoteDisconnected: Remote end closed"),
+        ("noise", 0, "could not be reached: BadStatusLine"),
+        ("elsewhere", 0, "could not be reached: it leads to http://127.0.0.1"),
+        ("loop", 0, "could not be reached: it leads to ftp://"),
+        ("a%20b\u00e9", 0, "could not be reached: UnicodeEncodeError"),
+    ],
+)
+def test_what_a_server_does_is_told_as_what_it_is(
+    links: ModuleType, site: str, name: str, gone: int, says: str
+) -> None:
+    said: list[str] = []
+    found = [links.Link(Place("a.md", 3, 1), site + name)]
+    assert links.check(found, (), links.ask_web, pause=lambda _: None, say=said.append) == gone
+    told, end = said[:-1], said[-1]
+    assert end == f"1 addresses asked, {gone} gone"
+    expected = [f"a.md:3:1: {site}{name} {says}"] if says else []
+    assert [line[: len(expected[0])] if expected else line for line in told] == expected
+
+
+def test_a_port_that_nobody_listens_on_is_a_bad_day_and_no_end(
+    links: ModuleType, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("no_proxy", "127.0.0.1")
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))  # bound, and not listening
+        url = f"http://127.0.0.1:{taken.getsockname()[1]}/"
+        said: list[str] = []
+        found = [links.Link(Place("a.md", 1, 1), url)]
+        assert links.check(found, (), links.ask_web, pause=lambda _: None, say=said.append) == 0
+    assert "could not be reached: [Errno" in said[0]
