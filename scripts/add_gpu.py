@@ -141,7 +141,7 @@ def main(arguments: list[str] | None = None) -> int:
             "its generation is new: read the engines' releases and kernels.toml anew before "
             "trusting an answer for it"
         )
-    print("next: make test, and a line in changes/ (catalogue)")
+    print("next: make test, approve the answers that it names, a line in changes/ (catalogue)")
     return 0
 
 

@@ -47,7 +47,8 @@ def main() -> int:
         return 2
     _write_index(notes)
     print(
-        f"{arguments.id} is in the catalogue\nnext: make test, and a line in changes/ (catalogue)"
+        f"{arguments.id} is in the catalogue\n"
+        "next: make test, approve the answers that it names, a line in changes/ (catalogue)"
     )
     return 0
 

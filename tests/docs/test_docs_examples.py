@@ -90,6 +90,8 @@ def check(words: list[str], where: str) -> None:
         for word in words[2:]:
             if word.startswith("--"):
                 assert f'"{word.partition("=")[0]}"' in script, where
+    elif program == "python" and words[1] == "-m":
+        assert (ROOT / f"{words[2].replace('.', '/')}.py").is_file(), where
     elif program == "pip":
         extras = re.findall(r"\[([\w,]+)\]", " ".join(words))
         project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
