@@ -103,8 +103,9 @@ def _json() -> str:
 def _rows(shape: dict[str, Any], above: str) -> Iterator[str]:
     """A row for each key of an object, those of objects inside it below it."""
     for key, value in shape["properties"].items():
-        optional = "" if key in shape["required"] else "optional; "
-        yield f"`{above}{key}` | {_type(value)} | {optional}{value['description']}"
+        said = "" if key in shape["required"] else "optional; "
+        said += "deprecated; " if value.get("deprecated") else ""
+        yield f"`{above}{key}` | {_type(value)} | {said}{value['description']}"
         for inside in (value, value.get("items", {}), *value.get("anyOf", ())):
             if "properties" in inside:
                 yield from _rows(inside, f"{above}{key}{'[]' if 'items' in value else ''}.")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import sys
+import warnings
 from io import TextIOWrapper
 from pathlib import Path
 
@@ -19,10 +20,11 @@ def main() -> None:
     # pydantic looks for plugins in every installed package, which takes longer than a command.
     os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
     from kvgate.cli.commands import cli
-    from kvgate.cli.failure import explain
+    from kvgate.cli.failure import explain, goes
     from kvgate.cli.visible import Visible
     from kvgate.errors import InputError
 
+    warnings.showwarning = goes(warnings.showwarning)
     # An old code page shows \u2026 for a letter that it doesn't have; it's no error.
     if type(sys.stdout) is TextIOWrapper:
         sys.stdout = Visible(sys.stdout)

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from importlib import import_module
+from itertools import takewhile
 
 import click
 
 from kvgate import __version__
+from kvgate.deprecation import told
 
 __all__ = ["cli"]
 
@@ -52,7 +54,11 @@ class LazyGroup(click.Group):
             from kvgate.errors import nearest
 
             ctx.fail(f"no command {args[0]!r}; {nearest(args[0], COMMANDS)}")
-        return super().resolve_command(ctx, args)
+        name, command, rest = super().resolve_command(ctx, args)
+        for word in ("", *takewhile(lambda word: word != "--", rest)):
+            if not word or word.startswith("-"):
+                told("commands", f"{name} {word.partition('=')[0]}".rstrip())
+        return name, command, rest
 
 
 @click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})

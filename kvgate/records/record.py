@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from kvgate import deprecation
 from kvgate.errors import Diagnostic, Place
 from kvgate.records import body, frontmatter, yaml
 from kvgate.records.body import Section
@@ -167,4 +168,7 @@ def read_record(text: str, path: str) -> Draft:
         return Draft(path, parsed.found)
     page = Page(path, text, parsed.body_offset, parsed.body_line)
     record = Record(parsed.model, page) if parsed.model is not None else None
+    if deprecation.DEPRECATED and parsed.values:
+        for name, where in deprecation.names_in(parsed.values):
+            deprecation.told("record", name, str(page.place(*where)))
     return Draft(path, parsed.found, page, record, parsed.values)
