@@ -217,6 +217,11 @@ def unwrap(config: Mapping[str, Any], *, name: str) -> Inside:
         inside = _type(inner, path, name, default=wrapper.text)
         # A text part that repeats its wrapper's name is the text model.
         model_type = wrapper.text if inside == model_type and model_type not in TYPES else inside
+        if not model_type:
+            raise InputError(
+                f"{name}: {path}model_type repeats {inside!r}, which keeps its text model inside",
+                hint="name the text part's own model_type, such as llama or qwen2",
+            )
         if inside == outer and model_type in TYPES:
             break
     return Inside(found, path, model_type, outer, bool(path), defaults)

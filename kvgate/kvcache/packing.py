@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import replace
 
+from kvgate.errors import InputError
 from kvgate.kvcache.page import Page
 
 __all__ = ["pack", "pack_tuples"]
@@ -20,8 +21,11 @@ def pack_tuples(layers: Layers, *, padded: bool) -> list[Layers]:
     """The groups up to 0.28: full layers first, then windows split to as many layer tuples.
 
     Up to 0.26 pages of windowed layers are ``padded`` to the next larger page of the full layers.
+    Raises InputError where there are no full layers, whose pages the tuples are made of.
     """
     full = [entry for entry in layers if entry[1].grows]
+    if not full:
+        raise InputError("kvgate does not know how vLLM packs windowed latents without full layers")
     windows: dict[tuple[int, int | None], Layers] = {}
     for entry in layers:
         if not entry[1].grows:

@@ -26,12 +26,15 @@ class Reach:
         """The tests that can notice a change of a line, the quickest first, and their seconds.
 
         What runs once, when a module is imported or because its answer is kept, is in the account
-        of whichever test came first; so every test that reaches the module is asked for those.
+        of whichever test came first; so every test that reaches the module is asked for those, and
+        every test there is for a module of nothing but such.
         """
         of_file = self.lines.get(path, {})
         found = set(of_file.get(line, ()))
         if len(found) < 3:
             found = {test for tests in of_file.values() for test in tests}
+        if len(found) < 3:
+            found = set(self.seconds)
         known = sorted(found & self.seconds.keys(), key=lambda test: (self.seconds[test], test))
         return {test: self.seconds[test] for test in known}
 

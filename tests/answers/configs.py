@@ -64,7 +64,7 @@ OTHER: dict[str, tuple[Any, ...]] = {
         {"quant_method": "modelopt", "quant_algo": "NVFP4", "kv_cache_quant_algo": "FP8"},
         {"quant_method": "modelopt", "quant_algo": "FP8_PB_WO"},
     ),
-    "torch_dtype": ("float16", "float32"), "q_lora_rank": (768,), "hidden_act": ("gelu", "relu2"),
+    "torch_dtype": ("float16", "float32"), "hidden_act": ("gelu", "relu2"),
     "vision_config": ({"depth": 4, "hidden_size": 256, "intermediate_size": 512, "patch_size": 14,
                        "num_heads": 4, "out_hidden_size": 1024, "spatial_merge_size": 2},),
     "audio_config": ({"hidden_size": 256, "num_hidden_layers": 2},),
@@ -78,14 +78,25 @@ OTHER: dict[str, tuple[Any, ...]] = {
     ),
     "layers_block_type": (["mamba", "hybrid"] * 4,), "layer_group_size": (4,), "num_heads": (16,),
     "num_key_value_heads_per_layer": ([4, 0, 4, 4, 2, 4, 1, 4],),
+    "q_lora_rank": (768, None), "moe_latent_size": (256,), "use_head_wise_attn_gate": (True,),
+    "n_recurrent_layers": (-1, 4), "n_input_layers": (2,), "n_recurrent_loops": (3,),
     "num_attention_heads": (15, 32), "kv_lora_rank": (512,), "num_nextn_predict_layers": (2, 0),
 }  # fmt: skip
 # What some families need otherwise; None takes a key away.
 _CONV: dict[str, Any] = {"layer_types": ["conv", "full_attention"] * 4}
+_V4: dict[str, Any] = {"o_lora_rank": 64, "o_groups": 2}
+_V41: dict[str, Any] = {
+    "compress_ratios": [0, 0, 1, 2, 1, 2, 1, 2], "kv_source_layer_ids": [2, 3, 6],
+    "index_source_layer_ids": [2, 6], "o_lora_rank": 64,
+}  # fmt: skip
 OWN: dict[str, dict[str, Any]] = {
     "nemotron-nas": {"num_nextn_predict_layers": None, "mtp_num_hidden_layers": None},
     "deci": {"num_key_value_heads_per_layer": [4, 2, 4, 4, 2, 4, 1, 4]},
     "glm5_next_text": {"linear_num_heads": 8, "linear_head_dim": 64},
-    "deepseek_v41": {"compress_ratios": [0, 0, 1, 2, 1, 2, 1, 2]},
+    "deepseek_v41": _V41, "deepseek_v41_text": _V41, "deepseek_v4": _V4, "deepseek_ref": _V4,
+    "alice_ai": {"linear_num_value_heads": 8}, "inkling_model": {"v_head_dim": 96},
+    "inkling_text": {"v_head_dim": 96}, "domyn_edge": {"window_sizes": [[511, 0], [-1, -1]] * 4},
+    "gpt_neo": {"attention_types": [[["global", "local"], 4]]},
+    "hrm_text": {"H_cycles": 2, "L_cycles": 2, "num_layers_per_stage": 2},
     "lfm2": _CONV, "lfm2_moe": _CONV, "lfm3": _CONV,
 }  # fmt: skip

@@ -9,32 +9,28 @@ Nothing is random: a question is picked by the digest of its number, on every ma
 
 from __future__ import annotations
 
-import json
-import re
 from collections.abc import Callable, Iterator
 from functools import cache
 from hashlib import sha256
 from typing import Any
 
-from kvgate.architecture import Architecture, parse, weights_per_rank
+from kvgate.architecture import Architecture
 from kvgate.architecture.released import model as released
-from kvgate.architecture.serial import dump
 from kvgate.architecture.table import TYPES
+from kvgate.architecture.wrappers import WRAPPERS
 from kvgate.attention import backends
 from kvgate.attention.batch import answer
 from kvgate.catalog.engines import releases
 from kvgate.catalog.models import models
-from kvgate.errors import InputError
 from kvgate.kvcache import size
 from tests.answers.cells import digests_of, read_catalogue
-from tests.answers.configs import KEYS, OTHER, OWN
 from tests.answers.dice import Dice, said
-from tests.answers.settings import FORMATS, LENGTHS, formats, lengths, options, pools, widths
+from tests.answers.mixtures import APART, VERSIONS, apart, mixtures
+from tests.answers.settings import FORMATS, LENGTHS, formats, hooks, lengths, options, pools, widths
+from tests.answers.shapes import ODD, SCHEMES, odd, of_type, schemes, wrapped, wrong
 
 __all__ = ["digest", "groups"]
 
-_SPARE = re.compile(r"(\w+)=[^;]*? is not acted on by this family")
-_MISSED = re.compile(r"(\w+)(?: and \w+)* (?:is|are both) missing")
 KV = {
     "vllm": ("auto", "auto", "fp8", "nvfp4", "fp8_e5m2", "fp8_ds_mla"),
     "sglang": ("auto", "auto", "fp8_e4m3", "fp8_e5m2", "nvfp4"),
@@ -69,44 +65,6 @@ def _digest(answers: Iterator[str]) -> str:
     for text in answers:
         made.update(text.encode() + b"\n")
     return made.hexdigest()[:16]
-
-
-def _base(type_: str) -> dict[str, Any]:
-    """A config that a family reads: all keys, less those that it refuses, and what it misses."""
-    config = {n: v for n, v in (KEYS | OWN.get(type_, {})).items() if v is not None}
-    for _ in range(12):
-        try:
-            parse({**config, "model_type": type_}, id="x")
-        except InputError as error:
-            told = error.message
-            spare = set(_SPARE.findall(told)) & config.keys()
-            missed = {name for name in _MISSED.findall(told) if name in OTHER}
-            if not spare | missed:
-                break
-            config = {name: value for name, value in config.items() if name not in spare}
-            config |= {name: OTHER[name][0] for name in missed}
-        else:
-            break
-    return config
-
-
-def _config(type_: str, config: dict[str, Any]) -> str:
-    def ask() -> object:
-        architecture = parse({**config, "model_type": type_}, id="x")
-        parts = [weights_per_rank(architecture, tp=t) for t in (1, 4)] if architecture.parts else 0
-        return json.dumps(dump(architecture), sort_keys=True), parts
-
-    return said(ask)
-
-
-def _of_type(type_: str) -> Iterator[str]:
-    base = _base(type_)
-    yield _config(type_, base)
-    for name in base:
-        yield _config(type_, {n: v for n, v in base.items() if n != name})
-    for name, values in OTHER.items():
-        for value in values:
-            yield _config(type_, base | {name: value})
 
 
 def _rows(version: str) -> Iterator[str]:
@@ -175,9 +133,14 @@ def _sized(architecture: Architecture, **asked: Any) -> object:
 def _groups() -> dict[str, tuple[list[str], Callable[[str], Iterator[str]]]]:
     vllm = [str(version) for version in releases("vllm")]
     return {
-        "config": (sorted(TYPES), _of_type),
+        "config": (sorted(TYPES), of_type),
+        "wrong": (sorted(TYPES), wrong),
+        "wrapped": (sorted(WRAPPERS), wrapped),
+        "odd": (sorted(ODD), odd),
+        "schemes": (list(SCHEMES), schemes),
         "rows": (vllm, _rows),
         "widths": (vllm, widths),
+        "hooks": (vllm, hooks),
         "vllm": (sorted(models()), lambda model: _gates(model, "vllm")),
         "sglang": (sorted(models()), lambda model: _gates(model, "sglang")),
         "size": (sorted(models()), _sizes),
@@ -185,6 +148,8 @@ def _groups() -> dict[str, tuple[list[str], Callable[[str], Iterator[str]]]]:
         "options": ([str(version) for version in releases("sglang")], options),
         "formats": (list(FORMATS), formats),
         "lengths": (list(LENGTHS), lengths),
+        "mixtures": (list(VERSIONS), mixtures),
+        "apart": (list(APART), apart),
     }
 
 

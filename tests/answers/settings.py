@@ -23,7 +23,7 @@ from kvgate.kvcache.sglang_options import SglangOptions
 from kvgate.kvcache.trtllm import TrtllmOptions
 from tests.answers.dice import Dice, said
 
-__all__ = ["FORMATS", "LENGTHS", "formats", "lengths", "options", "pools", "widths"]
+__all__ = ["FORMATS", "LENGTHS", "formats", "hooks", "lengths", "options", "pools", "widths"]
 
 OLD = ("0.9.2", "0.10.2", "0.11.0", "0.11.2", "0.12.0", "0.13.0", "0.14.0", "0.15.1", "0.16.0")
 NEW = ("0.17.1", "0.18.1", "0.19.1", "0.20.2", "0.22.1", "0.25.1", "0.26.0", "0.29.0", "0.32.0")
@@ -305,3 +305,59 @@ def widths(version: str) -> Iterator[str]:
             skip_layers=(None, None, ("0",), ("sliding_window",)), block_size=(None, None, 48, 64),
         )  # fmt: skip
         yield said(backends, dice.pick(known), engine=engine, **asked)
+
+
+# Models that a hook of vLLM's names, and the catalogue's model whose layers they have here.
+_HOOKED = (
+    ("google/gemma-4-31B-it", "Gemma4ForConditionalGeneration", "gemma4"),
+    ("google/gemma-4-31B-it", "DiffusionGemmaForBlockDiffusion", "diffusion_gemma"),
+    ("google/gemma-4-31B-it", "EmbeddingGemma2Model", "gemma4_text"),
+    ("google/gemma-3-27b-it", "Gemma3ForConditionalGeneration", "gemma3"),
+    ("google/gemma-3-27b-it", "PaliGemmaForConditionalGeneration", "paligemma"),
+    ("Qwen/Qwen3-8B", "MolmoForCausalLM", "molmo2"),
+    ("Qwen/Qwen3-8B", "Bagel", "bagel"),
+    ("Qwen/Qwen3-8B", "Moondream3ForCausalLM", "moondream3"),
+    ("Qwen/Qwen3-8B", "Other", "other"),
+    ("deepseek-ai/DeepSeek-V3.2", "DeepseekV32ForCausalLM", "deepseek_v32"),
+    ("deepseek-ai/DeepSeek-V3.2", "Glm5NextForCausalLM", "glm5_next"),
+    ("zai-org/GLM-5", "GlmMoeDsaForCausalLM", "glm_moe_dsa"),
+    ("deepseek-ai/DeepSeek-V3", "DeepseekV3ForCausalLM", "deepseek_v3"),
+    ("deepseek-ai/DeepSeek-V3", "Dots3NoteForCausalLM", "dots3_note"),
+    ("deepseek-ai/DeepSeek-V4-Flash", "DeepseekV4ForCausalLM", "deepseek_v4"),
+    ("XiaomiMiMo/MiMo-V2-Flash", "MiMoV2FlashForCausalLM", "mimo_v2_flash"),
+    ("Qwen/Qwen3-Next-80B-A3B-Instruct", "Qwen3NextForCausalLM", "qwen3_next"),
+    ("openai/gpt-oss-20b", "GptOssForCausalLM", "gpt_oss"),
+)
+
+
+def hooks(version: str) -> Iterator[str]:
+    """What a vLLM release makes of models that its own code treats apart."""
+    engine, dice = f"vllm=={version}", Dice(f"hooks {version}")
+    checkpoints = tuple(
+        Quantization(method, kv_cache=kv, kv_cache_key="kv_cache_scheme")
+        for method in ("modelopt", "compressed-tensors", "fp8") for kv in ("fp8", "nvfp4", "int8")
+    )  # fmt: skip
+    for name, architecture, model_type in _HOOKED:
+        for _ in range(6):
+            arch = released(name)
+            held = dice.pick((arch.quantization,) * 12 + checkpoints)
+            arch = replace(
+                arch, architectures=(architecture,), model_type=model_type, quantization=held,
+                mm_prefix=arch.mm_prefix or model_type in ("paligemma", "molmo2", "bagel",
+                                                           "moondream3", "other"),
+            )  # fmt: skip
+            asked = dice.some(
+                gpu=("H100", "H100", "B200", "B200", "A100-80GB", "RTX 5090", "T4", "L40S",
+                     "MI300X"),
+                kv_cache_dtype=("auto", "auto", "fp8", "fp8_e4m3", "fp8_e5m2", "bfloat16", "nvfp4",
+                                "turboquant_k8v4", "fp8_ds_mla"),
+                force=(None, None, None, None, "FLASHINFER", "FLASH_ATTN", "TRITON_ATTN",
+                       "FLASHMLA_SPARSE", "FLASHINFER_MLA_SPARSE", "FLASHMLA", "FLASHINFER_MLA",
+                       "FLASH_ATTN_DIFFKV", "TRITON_MLA", "FLEX_ATTENTION", "CUTLASS_MLA"),
+                block_size=(None, None, 16, 32, 48, 64, 128), tp=(1, 2, 8),
+                dcp=(None, None, None, 2), pcp=(None, None, None, 2), text_only=(None, None, True),
+                flash_attn_version=(None, None, None, 2, 3, 4), dtype=(None, None, "float16"),
+                batch_invariant=(None, None, None, True), kv_connector=(None, None, None, True),
+                skip_layers=(None, None, None, ("1", "sliding_window")),
+            )  # fmt: skip
+            yield said(backends, arch, engine=engine, **asked)

@@ -298,3 +298,12 @@ def test_any_change_of_a_config_is_read_or_refused(data: st.DataObject) -> None:
     assert load(json.loads(json.dumps(dump(architecture)))) == architecture
     if architecture.parts:
         assert weights_per_rank(architecture, tp=4) > 0
+
+
+@pytest.mark.parametrize("outer", ["internvl_chat", "ovis", "skywork_chat"])
+def test_a_text_part_that_repeats_a_wrapper_without_a_type_of_its_own_is_refused(
+    outer: str,
+) -> None:
+    with pytest.raises(InputError, match=f"model_type repeats '{outer}'") as caught:
+        parse({"model_type": outer, "llm_config": {"model_type": outer}}, id="x")
+    assert "such as llama" in str(caught.value.hint)

@@ -75,3 +75,18 @@ def test_an_unknown_cache_type_names_the_nearest() -> None:
     with pytest.raises(InputError, match="'q8'") as caught:
         check(type_k="q8", head_k=128, query_heads=32, kv_heads=8)
     assert "q8_0" in str(caught.value.hint)
+
+
+@pytest.mark.parametrize(
+    ("head", "value", "queries", "why"),
+    [
+        (576, 512, 1, "K width 576 needs a group of query heads, not 1"),
+        (192, 128, 32, "K width 192 needs a group of query heads that 8 divides, not 4"),
+    ],
+)
+def test_what_a_kernel_wants_of_the_group_of_heads_is_said(
+    head: int, value: int, queries: int, why: str
+) -> None:
+    kv_heads = 8 if head == 192 else 1
+    told = check(head_k=head, head_v=value, query_heads=queries, kv_heads=kv_heads)
+    assert why in told.why

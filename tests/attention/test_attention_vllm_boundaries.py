@@ -9,6 +9,7 @@ import pytest
 from kvgate.attention import answer
 from kvgate.attention.query import Query
 from kvgate.attention.vllm.constructor import reported
+from kvgate.attention.vllm.flash import flash_attention_version
 from kvgate.attention.vllm.release import Device, device
 from kvgate.attention.vllm.selector import judge
 from kvgate.catalog.engines import release
@@ -130,3 +131,18 @@ def test_wide_heads_have_to_fit_into_a_blocks_shared_memory(
         assert told is not None
         assert f"Required: {needed}, Hardware limit: {limit}." in told.text
         assert not told.certain
+
+
+@pytest.mark.parametrize(("version", "taken"), [("0.19.1", 3), ("0.20.0", 4), ("0.33.0", 4)])
+def test_sinks_with_two_widths_take_flash_attention_4_on_hopper_since_0_20(
+    version: str, taken: int
+) -> None:
+    place = device(release(f"vllm=={version}"), (9, 0))
+    assert {3, 4} <= set(place.fa_supported)
+    query = Query(sm=(9, 0), head_size=192)
+
+    def version_of(width: int, *, sinks: bool) -> int | None:
+        return flash_attention_version(place, query, head_size=192, head_size_v=width, sinks=sinks)
+
+    assert version_of(128, sinks=True) == taken
+    assert version_of(192, sinks=True) == version_of(128, sinks=False) == 3

@@ -123,3 +123,10 @@ def test_told_kv_memory_that_the_states_take_whole_is_refused_in_words() -> None
 def test_a_pipeline_stage_of_nothing_but_sharing_layers_is_refused() -> None:
     with pytest.raises(InputError, match="shares another stage's KV"):
         size("google/gemma-4-E2B-it", engine="sglang", pp=4, kv_cache_memory=8 * GiB)
+
+
+def test_no_more_requests_run_than_half_the_tokens() -> None:
+    pool = _pool(_DENSE, 48.0, max_total_tokens=101, max_running_requests=4000)
+    assert (pool.tokens, pool.max_running_requests) == (101, 50)
+    pool = _pool(_DENSE, 48.0, max_total_tokens=101)
+    assert (pool.tokens, pool.max_running_requests) == (101, 50)

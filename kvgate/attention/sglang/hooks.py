@@ -196,10 +196,8 @@ def allowed(state: State) -> None:
     elif name in ("Lfm2ForCausalLM", "Lfm2MoeForCausalLM"):
         if state["attention_backend"] == "triton" and state.rules.has("allowed.first_layer"):
             raise state.refuse("allowed.first_layer")
-    elif (
-        name == "MossVLForConditionalGeneration"
-        and state.rules.has("allowed.moss_vl")
-        and state.backends[0] != "flashinfer"
+    elif name == "MossVLForConditionalGeneration" and (
+        state.backends[0] != "flashinfer" and state.rules.has("allowed.moss_vl")
     ):
         raise state.refuse("allowed.moss_vl")
 

@@ -54,7 +54,7 @@ def platform_block(
     if chosen == "FLASHINFER_MLA" and block != 32 and block % 64:
         block = 64
     if sparse and block != 64:
-        takes_32 = device.version >= (0, 17) and backend == "FLASHINFER_MLA_SPARSE"
+        takes_32 = backend == "FLASHINFER_MLA_SPARSE"
         block = 32 if takes_32 and block == 32 else 64
     return block
 
