@@ -7,7 +7,7 @@ import resource
 import sys
 import time
 from collections.abc import Generator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
@@ -30,13 +30,18 @@ class Reach:
         every test there is for a module of nothing but such.
         """
         of_file = self.lines.get(path, {})
-        found = set(of_file.get(line, ()))
+        found = set(of_file.get(line, ())) & self.seconds.keys()
         if len(found) < 3:
-            found = {test for tests in of_file.values() for test in tests}
+            found = {test for tests in of_file.values() for test in tests} & self.seconds.keys()
         if len(found) < 3:
             found = set(self.seconds)
-        known = sorted(found & self.seconds.keys(), key=lambda test: (self.seconds[test], test))
+        known = sorted(found, key=lambda test: (self.seconds[test], test))
         return {test: self.seconds[test] for test in known}
+
+    def without(self, prefixes: tuple[str, ...]) -> Reach:
+        """The same, as if the tests whose ids begin so did not exist."""
+        kept = {t: s for t, s in self.seconds.items() if not t.startswith(prefixes)}
+        return replace(self, seconds=kept)
 
     def write(self, path: Path) -> None:
         """Keep it for a later run."""

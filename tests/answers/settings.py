@@ -119,7 +119,8 @@ _NAMED = (
     "KimiLinearForCausalLM", "Qwen3MoeForCausalLM", "Qwen3NextForCausalLM", "Qwen2ForCausalLM",
     "Qwen3_5MoeForConditionalGeneration", "Qwen3_5ForConditionalGeneration", "Glm4MoeForCausalLM",
     "Qwen4ExpForConditionalGeneration", "Qwen3VLForConditionalGeneration", "Olmo2ForCausalLM",
-    "MiniMaxM2ForCausalLM", "MiniMaxM3ForCausalLM", "NemotronHForCausalLM", "MiMoV2ForCausalLM",
+    "MiniMaxM2ForCausalLM", "MiniMaxM3SparseForConditionalGeneration", "NemotronHForCausalLM",
+    "MiMoV2FlashForCausalLM",
     "FalconH1ForCausalLM", "Lfm2ForCausalLM", "Exaone4ForCausalLM", "Cohere2MoeForCausalLM",
     "Cohere2VisionForConditionalGeneration", "MossVLForConditionalGeneration",
     "GraniteMoeHybridForCausalLM", "JetNemotronForCausalLM", "BailingMoeV2_5ForCausalLM",
@@ -129,7 +130,8 @@ _RARE: dict[str, tuple[Any, ...]] = {
     "disaggregation_mode": ("null", "decode", "prefill"), "pp_size": (2,), "dcp_size": (2,),
     "enable_deterministic_inference": (True,), "enable_mixed_chunk": (True,),
     "linear_attn_backend": ("triton", "flashinfer", "cutedsl"), "lora_paths": (["x"],),
-    "linear_attn_decode_backend": ("triton", "flashinfer"), "mamba_track_interval": (64, 100),
+    "linear_attn_decode_backend": ("triton", "flashinfer", "flashkda"),
+    "mamba_track_interval": (64, 100),
     "chunked_prefill_size": (-1, 4096), "enable_dp_attention": (True,), "dp_size": (2,),
     "prefill_kv_cache_dequant_dtype": ("auto", "fp8_e4m3", "bf16"),
     "mamba_ssm_dtype": ("bfloat16",),
@@ -143,7 +145,8 @@ _RARE: dict[str, tuple[Any, ...]] = {
     "disaggregation_decode_enable_radix_cache": (True,),
     "attn_cp_size": (2,), "dtype": ("float16",),
 }  # fmt: skip
-_QUANTIZED = (None, None, "fp8", "mxfp4", "mxfp8", "modelopt_fp8", "modelopt_fp4", "awq", "w4afp8")
+_QUANTIZED = (None, None, "fp8", "mxfp4", "mxfp8", "modelopt_fp8", "modelopt_fp4", "awq",
+              "modelopt_mixed")  # fmt: skip
 
 
 def _asked(known: Rules, dice: Dice) -> dict[str, Any]:

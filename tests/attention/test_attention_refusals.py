@@ -1,0 +1,169 @@
+"""What the gates refuse to answer, and rules that no model of the catalogue reaches."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from kvgate.architecture import model
+from kvgate.attention import Group, Report, answer, backends, head_sizes
+from kvgate.attention.diff import changes
+from kvgate.attention.sglang import Model, Query, resolve
+from kvgate.attention.sglang.rows import answer_named
+from kvgate.attention.vllm.tables import has
+from kvgate.errors import InputError
+
+_V32 = model("deepseek-ai/DeepSeek-V3.2")
+_GEMMA4 = model("google/gemma-4-31B-it")
+
+
+def _group(layers: range) -> Group:
+    return Group(tuple(layers), "full", 128, (), "FLASH_ATTN", None)
+
+
+M31 = Model(
+    "MiniMaxM3SparseForConditionalGeneration", "minimax_m3", quantization="mxfp8", experts="nvfp4",
+    dtype="bfloat16",
+)  # fmt: skip
+
+
+def test_a_setting_that_an_engine_does_not_have_is_refused() -> None:
+    with pytest.raises(InputError, match="unknown setting:"):
+        backends("Qwen/Qwen3-8B", gpu="H100", engine="vllm==0.33.0", some=1)
+    for name, value in (("dcp", 2), ("pcp", 2), ("text_only", True)):
+        asked: dict[str, Any] = {name: value}
+        with pytest.raises(InputError, match=f"{name} is a setting of vLLM's, not of SGLang's"):
+            backends("Qwen/Qwen3-8B", gpu="H100", engine="sglang==0.5.23", **asked)
+    with pytest.raises(InputError, match="not modelled"):
+        head_sizes("FLASH_ATTN", engine="sglang==0.5.23")
+
+
+def test_the_head_sizes_of_one_card_are_among_those_of_all() -> None:
+    everywhere = head_sizes("FLASHMLA", engine="vllm==0.33.0")
+    assert head_sizes("FLASHMLA", engine="vllm==0.33.0", gpu="H100") == everywhere >= {576}
+    assert head_sizes("FLASHMLA", engine="vllm==0.33.0", gpu="A100-80GB") == set()
+    with pytest.raises(InputError, match="takes on MI300X is unknown"):
+        head_sizes("FLASHMLA", engine="vllm==0.33.0", gpu="MI300X")
+
+
+@pytest.mark.parametrize(
+    ("runs", "inside", "outside"),
+    [
+        ([[8, 256, 8]], (8, 16, 248, 256), (0, 4, 12, 257, 264)),
+        ([[8, 256, 8], [512, None, 64]], (512, 576, 1 << 20), (511, 513, 448)),
+        ([[64, 64, 1]], (64,), (63, 65)), ([], (), (0, 64)),
+    ],
+)  # fmt: skip
+def test_runs_of_sizes_have_a_first_a_last_and_a_step(
+    runs: list[list[int | None]], inside: tuple[int, ...], outside: tuple[int, ...]
+) -> None:
+    assert all(has(runs, size) for size in inside)
+    assert not any(has(runs, size) for size in outside)
+
+
+@pytest.mark.parametrize(
+    ("row", "text"),
+    [
+        ({"gpu_mib": True}, "gpu_mib is a whole number, not True"),
+        ({"gpu_mib": "80"}, "gpu_mib is a whole number, not '80'"),
+        ({"model": 3}, "model is text, not 3"), ({"model": ""}, "the row says no model"),
+        ({"sm": None}, "the row says no device"), ({"sm": "9"}, "'9' is no compute capability"),
+        ({"gpu": "MI300X"}, "resolves its backends on MI300X is not known"),
+        ({"gpu": "B200"}, "B200 has compute capability 10.0, not 9.0"),
+        ({"spec": "EAGLE:x"}, "'EAGLE:x' is no speculation"), ({"ext": 3}, "ext is an object"),
+        ({"page": 64, "pages": 3}, "unknown field 'pages'"),
+    ],
+)  # fmt: skip
+def test_a_row_of_sglang_s_that_names_something_wrongly_is_refused(
+    row: dict[str, Any], text: str
+) -> None:
+    good = {"engine": "sglang==0.5.23", "model": "Qwen/Qwen3-8B", "sm": "9.0"}
+    assert answer_named(good)["prefill"] == "fa3"
+    with pytest.raises(InputError, match=text):
+        answer_named({**good, **row})
+
+
+def test_a_row_of_vllm_s_names_a_card_and_its_capability_alike() -> None:
+    row = {"v": "0.33.0", "head_size": 128, "kv": "auto"}
+    by_card, by_sm = answer({**row, "gpu": "H100"}), answer({**row, "sm": "9.0"})
+    assert by_card["auto"] == by_sm["auto"] == "FLASH_ATTN"
+    assert by_card["invalid"] == by_sm["invalid"]
+    with pytest.raises(InputError, match=r"has compute capability 9.0, not 10.0"):
+        answer({**row, "gpu": "H100", "sm": "10.0"})
+
+
+def test_a_group_that_one_of_two_reports_lacks_is_said() -> None:
+    old = Report("old", "H100", (_group(range(4)),))
+    new = Report("new", "H100", (_group(range(4)), _group(range(4, 5))))
+    assert changes(old, new) == ["layer 4 (full, 1 of head size 128): only in new"]
+    assert changes(new, old) == ["layer 4 (full, 1 of head size 128): only in new"]
+
+
+@pytest.mark.parametrize(
+    ("version", "gpu", "kv", "said"),
+    [
+        ("0.32.0", "B200", "auto", False), ("0.33.0", "B200", "auto", True),
+        ("0.33.0", "B300", "auto", True), ("0.33.0", "H100", "auto", False),
+        ("0.33.0", "B200", "fp8_e4m3", False),
+    ],
+)  # fmt: skip
+def test_glm_5_3_takes_fp8_by_itself_on_sm10x_since_0_33(
+    version: str, gpu: str, kv: str, said: bool
+) -> None:
+    arch = replace(_V32, architectures=("Glm5NextForCausalLM",), model_type="glm5_next")
+    notes = backends(arch, gpu=gpu, engine=f"vllm=={version}", kv_cache_dtype=kv).notes
+    assert any("GLM-5.3 turns auto into fp8" in note for note in notes) is said
+
+
+@pytest.mark.parametrize(("version", "said"), [("0.31.0", False), ("0.32.0", True)])
+@pytest.mark.parametrize("forced", [None, "FLASH_ATTN"])
+def test_embedding_gemma_2_runs_triton_since_0_32_unless_told_otherwise(
+    version: str, said: bool, forced: str | None
+) -> None:
+    # Heads of one width: Gemma 4's own rule, for two, comes first.
+    sliding = [g for g in _GEMMA4.groups if g.layer.kind == "sliding"]
+    arch = replace(_GEMMA4, architectures=("EmbeddingGemma2Model",), groups=tuple(sliding))
+    notes = backends(arch, gpu="H100", engine=f"vllm=={version}", force=forced).notes
+    told = any("EmbeddingGemma2 defaults to TRITON_ATTN" in note for note in notes)
+    assert told is (said and forced is None)
+
+
+@pytest.mark.parametrize(
+    ("version", "forced", "error", "note"),
+    [
+        ("0.23.0", "FLASHINFER", False, False), ("0.24.0", "FLASHINFER", True, False),
+        ("0.23.0", None, False, False), ("0.24.0", None, False, True),
+    ],
+)  # fmt: skip
+def test_diffusion_gemma_mixes_causal_and_bidirectional_attention_since_0_24(
+    version: str, forced: str | None, error: bool, note: bool
+) -> None:
+    sliding = [g for g in _GEMMA4.groups if g.layer.kind == "sliding"]
+    arch = replace(
+        _GEMMA4, architectures=("DiffusionGemmaForBlockDiffusion",), groups=tuple(sliding)
+    )
+    told = backends(arch, gpu="H100", engine=f"vllm=={version}", force=forced)
+    assert ("mixed causal/bidirectional" in (told.error or "")) is error
+    assert any("asks for non-causal attention" in text for text in told.notes) is note
+
+
+def _m31(sm: tuple[int, int], **flags: object) -> Any:
+    return resolve(Query(M31, sm, "sglang==0.5.23", flags, 183_359))
+
+
+def test_minimax_m3_1_takes_pages_of_128_only() -> None:
+    assert _m31((9, 0)).page_size == _m31((10, 0), page_size=128).page_size == 128
+    refused = _m31((10, 0), page_size=64)
+    assert refused.error is not None
+    assert "128" in refused.error
+
+
+def test_minimax_m3_1_keeps_fp8_on_blackwell_and_takes_nothing_else_there() -> None:
+    assert _m31((10, 0)).kv_dtype == _m31((10, 0), kv_cache_dtype="fp8_e4m3").kv_dtype == "fp8_e4m3"
+    assert _m31((10, 0), kv_cache_dtype="bfloat16").error is not None
+    assert _m31((9, 0), kv_cache_dtype="bfloat16").error is None
+    assert _m31((9, 0)).kv_dtype != "fp8_e4m3"
+    assert _m31((9, 0)).selected == "fa3"
+    assert _m31((10, 0)).selected == "trtllm_mha"
