@@ -1,7 +1,7 @@
 """What a sequence of several models needs against its length, side by side: an SVG of its own.
 
 Both axes are logarithmic, since today's models differ a hundredfold. Each line ends at the context
-that its model claims, where its name and its figure stand: no legend to look things up in.
+that its model claims, where its name and its figure stand; a narrow screen has them in a list.
 """
 
 from __future__ import annotations
@@ -63,18 +63,25 @@ def chart(names: Sequence[str]) -> Markup:
         f'<text x="{(_LEFT + _WIDTH - _RIGHT) / 2}" y="{_HEIGHT - 6}" text-anchor="middle">'
         "context, tokens</text>"
     )
+    keys: list[tuple[float, str]] = []
     ends = _apart([y(points[-1][1] / GiB) for _, points in lines])
     for number, ((name, points), at) in enumerate(zip(lines, ends, strict=True)):
         path = " ".join(f"{x(tokens):.1f},{y(need / GiB):.1f}" for tokens, need in points)
         tokens, need = points[-1]
         label = f"{name.rpartition('/')[2]}: {format_bytes(need)}"
+        again = " kv-line-again" if number >= 8 else ""  # a colour that another line has, too
         end = f"{x(tokens):.1f},{y(need / GiB):.1f}"
         parts.append(
-            f'<g class="kv-line kv-line-{number % 8}"><polyline points="{path}"/>'
+            f'<g class="kv-line kv-line-{number % 8}{again}"><polyline points="{path}"/>'
             f'<path d="M{end}L{_WIDTH - _RIGHT + 8} {at:.1f}"/>'
             f'<text x="{_WIDTH - _RIGHT + 12}" y="{at + 4:.1f}">{escape(label)}</text></g>'
         )
-    parts.append("</svg>\n</figure>")
+        keys.append((at, f'<li class="kv-line-{number % 8}{again}">{escape(label)}</li>'))
+    # Where the names beside the lines have no room, a list below stands for them.
+    below = "\n".join(key for _, key in sorted(keys))
+    parts.append(
+        f'</svg>\n<figcaption>\n<ul class="kv-keys">\n{below}\n</ul>\n</figcaption>\n</figure>'
+    )
     return Markup("\n".join(parts))  # noqa: S704 - what isn't ours is escaped
 
 

@@ -18,6 +18,12 @@ from kvgate.site.virtual import To, Virtual
 __all__ = ["Pages"]
 
 
+_CONCEPTS = "What a record is about. A record can stand under several; its page names all of them."
+_ENGINES = "Whose releases a record affects. Its page says from which one, and which one mended it."
+_GPUS = "The compute capabilities that a record bites on, each with the cards that have it."
+_SEVERITY = "What happens to those who run into a record, worst first."
+
+
 class Pages:
     """The virtual pages of a book; ``worker`` says whether the site answers in the reader's tab."""
 
@@ -76,23 +82,38 @@ class Pages:
         for card in gpus():
             cards.setdefault(card.arch, []).append(card.name)
         of_cards = {arch: ", ".join(names) for arch, names in cards.items()}
-        yield _Index("concepts", "Concepts", book.by_concept, concepts)
-        yield _Index("engines", "Engines and libraries", book.by_engine, {})
-        yield _Index("gpus", "GPU generations", book.by_gpu, of_cards)
-        yield _Index("severity", "Severity", book.by_severity, SEVERITIES)
+        yield _Index("concepts", "concept", "Concepts", book.by_concept, concepts, _CONCEPTS)
+        yield _Index("engines", "engine", "Engines and libraries", book.by_engine, {}, _ENGINES)
+        yield _Index("gpus", "gpu", "GPU generations", book.by_gpu, of_cards, _GPUS)
+        yield _Index("severity", "severity", "Severity", book.by_severity, SEVERITIES, _SEVERITY)
 
     def _index(self, index: _Index) -> Iterator[Virtual]:
         path = f"{index.folder}/index.md"
         rows = [(n, index.say.get(n, ""), len(records)) for n, records in index.groups.items()]
         body = fragment("groups.html.j2", folder=index.folder, rows=rows, to=self.to_from(path))
         about = f"Gotchas by {index.title.lower()}."
-        yield Virtual(path, index.title, f"# {index.title}\n", about, body)
+        yield Virtual(path, index.title, f"# {index.title}\n\n{index.lead}\n", about, body)
         for name, records in index.groups.items():
             path = f"{index.folder}/{name}.md"
-            body = fragment("records.html.j2", records=records, to=self.to_from(path), gone=GONE)
+            to = self.to_from(path)
+            body = fragment(
+                "group.html.j2", records=records, to=to, gone=GONE, kind=index.kind, name=name,
+                first=self._read_first(records) if index.kind == "concept" else (),
+            )  # fmt: skip
             said = index.say.get(name, "")
-            text = f"# {escape(name)}\n\n{escape(said)}\n"
+            above = fragment("index_path.html.j2", index=index, to=to)
+            text = f"{above}\n# {escape(name)}\n\n{escape(said)}\n"
             yield Virtual(path, name, text, said or f"Gotchas of {name}.", body)
+
+    def _read_first(self, records: Sequence[Record]) -> list[tuple[Record, int]]:
+        """What some of these records build on, in the order to read it, and how many do."""
+        counts: dict[str, int] = {}
+        for record in records:
+            for other in self.book.graph.read_first(record.id):
+                counts[other] = counts.get(other, 0) + 1
+        # Each record's own come in their order, so that the first mention of one follows its own.
+        known = self.book.library.records
+        return [(known[i], n) for i, n in counts.items() if known[i].front.status not in GONE]
 
     def _signatures(self) -> Virtual:
         path = "signatures.md"
@@ -123,6 +144,8 @@ def _text(record: Record) -> str:
 @dataclass(frozen=True, slots=True)
 class _Index:
     folder: str
+    kind: str
     title: str
     groups: Mapping[str, Sequence[Record]]
     say: Mapping[str, str]
+    lead: str

@@ -49,7 +49,7 @@ def backend_pages(made: dict[str, list[Matrix]], to_from: ToFrom) -> Iterator[Vi
         )  # fmt: skip
         title = f"Backends of vLLM {version}"
         about = f"Which attention backend vLLM {version} picks, and why it refuses the others."
-        yield Virtual(path, title, f"# {title}\n", about, body, hide=("navigation",))
+        yield Virtual(path, title, f"# {title}\n", about, body, hide=WIDE)
 
 
 def _columns(made: list[Matrix]) -> list[tuple[str, ...]]:
