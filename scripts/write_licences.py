@@ -36,8 +36,8 @@ HEAD = """\
 
 kvgate itself is under Apache-2.0 (`LICENSE`) and carries none of these along: a package manager \
 installs them. A built site holds parts of mkdocs-material and pagefind and, where npm is there, \
-pyodide and packaging. Written by `scripts/write_licences.py` from what each package says of \
-itself; not legal advice.
+pyodide, packaging and pyyaml. Written by `scripts/write_licences.py` from what each package says \
+of itself; not legal advice.
 """
 
 

@@ -14,7 +14,8 @@ PACKAGE = Path(__file__).resolve().parents[1] / "kvgate"
 # Lowest first. A module of one floor may import its own floor and every floor before it.
 FLOORS = (
     "errors", "deprecation", "units", "catalog", "architecture", "attention", "kvcache",
-    "deployment", "plan", "rules", "claims", "diagnose", "answers", "records", "site", "cli",
+    "deployment", "plan", "rules", "claims", "diagnose", "answers", "manifests", "records", "site",
+    "cli",
 )  # fmt: skip
 PURE = FLOORS[: FLOORS.index("answers") + 1]
 OUTSIDE_ALLOWED_ABOVE_THE_LINE = {"packaging"}

@@ -16,10 +16,9 @@ from kvgate.answers.claim import evaluated
 from kvgate.answers.form import Form, architecture
 from kvgate.answers.known import Known
 from kvgate.answers.logpage import log_html
-from kvgate.answers.planner import planned
+from kvgate.answers.planner import Read, planned, read_line
 from kvgate.answers.planpage import To, linked, plan_html
 from kvgate.architecture.released import model as released
-from kvgate.deployment import deployments
 from kvgate.diagnose import diagnose
 from kvgate.errors import InputError, nearest
 
@@ -32,10 +31,12 @@ class Desk:
     """Answers questions with the records of one site.
 
     ``heads`` is the text that `Known.to_json` gave; ``paths`` leads from a record's id, or a code,
-    to its address below the site's root.
+    to its address below the site's root. ``read`` makes deployments of a pasted text; without one,
+    command lines, scripts and the like are read, and YAML is not.
     """
 
-    def __init__(self, heads: str, paths: Mapping[str, str]) -> None:
+    def __init__(self, heads: str, paths: Mapping[str, str], read: Read = read_line) -> None:
+        self._read = read
         self.known = Known.from_json(heads)
         self._paths = paths
         self._questions: dict[str, Callable[[Given], Any]] = {
@@ -77,7 +78,7 @@ class Desk:
 
     def _check(self, given: Given) -> Any:
         line, config = str(given["line"]), str(given.get("config") or "")
-        read = deployments(line, engine=given.get("engine") or None)
+        read = self._read(line, given.get("engine") or None)
         gpu = given.get("gpu") or None
         return as_json(checked(read, self.known.cases, gpu=gpu, model=architecture(config)))
 
@@ -96,7 +97,7 @@ class Desk:
         return diagnose([str(given["log"])], known.signatures, known.texts, known.suspects)
 
     def _plan(self, given: Given) -> Any:
-        made = planned(Form.of(given["form"]), self.known.cases)
+        made = planned(Form.of(given["form"]), self.known.cases, self._read)
         sizing = made.sizings[0]
         return {
             "html": plan_html(made, self._to(given)),

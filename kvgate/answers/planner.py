@@ -3,24 +3,36 @@
 from __future__ import annotations
 
 import shlex
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from kvgate.answers.checking import Checked, checked
 from kvgate.answers.form import Form, architecture, ranks, share
 from kvgate.architecture.released import model as released
-from kvgate.deployment import deployments
+from kvgate.deployment import Deployment, deployments, form_of
 from kvgate.kvcache.size import Sizing, size
 from kvgate.rules import Case
 from kvgate.units import parse_count
 
-__all__ = ["Planned", "planned"]
+__all__ = ["Planned", "Read", "planned", "read_line"]
+
+Read = Callable[[str, str | None], tuple[Deployment, ...]]
+"""Makes deployments of a pasted text and the engine that was named."""
+
+_FILES = {"yaml": "deployment.yaml", "dockerfile": "Dockerfile", "unit": "engine.service"}
+
+
+def read_line(text: str, engine: str | None = None) -> tuple[Deployment, ...]:
+    """Those of a text that needs no YAML to be read."""
+    return deployments(text, engine=engine)
 
 
 @dataclass(frozen=True, slots=True)
 class Planned:
     """The answer to a form.
 
-    ``line`` is the command line that was asked about, ``commands`` are those of kvgate that give
+    ``line`` is the command line that was asked about, or the manifest; ``file`` is what a manifest
+    is called in ``commands``, empty for a command line. ``commands`` are those of kvgate that give
     the same answer in a terminal. ``sizings`` belong to ``checks``, one each, None where nothing
     could be sized.
     """
@@ -29,6 +41,7 @@ class Planned:
     commands: tuple[str, ...]
     checks: tuple[Checked, ...]
     sizings: tuple[Sizing | None, ...]
+    file: str = ""
 
     @property
     def engine(self) -> str:
@@ -36,35 +49,35 @@ class Planned:
         return self.checks[0].plan.engine
 
 
-def planned(form: Form, cases: tuple[Case, ...]) -> Planned:
+def planned(form: Form, cases: tuple[Case, ...], read: Read = read_line) -> Planned:
     """What comes of a form, with the rules of these records.
 
-    Raises InputError for a model, GPU, engine or field that can't be used, and for a line that
-    starts no engine.
+    ``read`` makes deployments of a pasted text. Raises InputError for a model, GPU, engine or field
+    that can't be used, and for a text that starts no engine.
     """
     line = form.command()
     arch = architecture(form.config)
     if arch is None and not form.line:
         arch = released(form.model)
-    spec = _spec(form, line)
-    read = deployments(line, engine=spec)
-    checks = tuple(checked(read, cases, gpu=form.gpu or None, model=arch))
+    spec = _spec(form, line, read)
+    checks = tuple(checked(read(line, spec), cases, gpu=form.gpu or None, model=arch))
     sizings = [one.plan.sizing for one in checks]
-    commands = [_command("check", line, form, spec, model=bool(form.config))]
+    file = _FILES.get(form_of(line), "") if form.line else ""
+    commands = [_command("check", file or line, form, spec, model=bool(form.config))]
     if not form.line and form.engine not in ("vllm", "sglang"):
         # For these two, check knows what the model needs and size what the engine reserves.
         sizings[0] = _size(form)
         commands.append(_size_command(form))
-    return Planned(line, tuple(commands), checks, tuple(sizings))
+    return Planned(line, tuple(commands), checks, tuple(sizings), file)
 
 
-def _spec(form: Form, line: str) -> str | None:
+def _spec(form: Form, line: str, read: Read) -> str | None:
     """The engine to answer for: a pasted line may start another one than the form names."""
     if not form.line:
         return form.spec
     if not form.version:
         return None
-    started = deployments(line)[0].engine
+    started = read(line, None)[0].engine
     return form.spec if started == form.engine else None
 
 

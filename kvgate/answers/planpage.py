@@ -202,10 +202,15 @@ def _commands(planned: Planned) -> Html:
         code = element("code", text)
         return element("div", element("pre", code), class_="highlight kv-command")
 
-    asked = shown(planned.line), shown("\n".join(planned.commands))
+    commands = shown("\n".join(planned.commands))
+    if planned.file:
+        return element(
+            "section", element("h3", "In a terminal"),
+            element("p", "With what you pasted in ", element("code", planned.file), ":"), commands,
+        )  # fmt: skip
     return element(
-        "section", element("h3", "The command line"), asked[0],
-        element("p", "The same answer in a terminal:"), asked[1],
+        "section", element("h3", "The command line"), shown(planned.line),
+        element("p", "The same answer in a terminal:"), commands,
     )  # fmt: skip
 
 

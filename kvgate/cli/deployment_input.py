@@ -6,9 +6,9 @@ import os
 import sys
 from pathlib import Path
 
-from kvgate.cli.manifests import read_deployments
 from kvgate.deployment import Deployment
 from kvgate.errors import InputError, Place
+from kvgate.manifests import read_deployments
 
 __all__ = ["read_argument"]
 

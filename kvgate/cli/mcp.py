@@ -55,7 +55,7 @@ def _explained(tool: Callable[..., Any], refusal: type[Exception]) -> Callable[.
 def check(deployment: str, gpu: str = "", engine: str = "") -> dict[str, Any]:
     """Check a command line or a manifest's text before it runs: what is refused, what bites."""
     from kvgate.answers.checking import as_json, checked
-    from kvgate.cli.manifests import read_deployments
+    from kvgate.manifests import read_deployments
     from kvgate.records.heads import known
 
     read = read_deployments(deployment, "<deployment>", engine=engine or None)

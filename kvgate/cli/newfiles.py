@@ -10,8 +10,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from kvgate.cli.manifests import read_deployments
 from kvgate.errors import InputError, Place
+from kvgate.manifests import read_deployments
 from kvgate.plan import Plan, plan
 from kvgate.records.atomic import create_text, locked, write_text
 from kvgate.records.new import NewRecord, create

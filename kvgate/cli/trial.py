@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from kvgate.cli.manifests import read_deployments
 from kvgate.errors import Diagnostic, InputError, Place
+from kvgate.manifests import read_deployments
 from kvgate.plan import Plan, plan
 from kvgate.records.record import Record
 from kvgate.records.schema import Deployment

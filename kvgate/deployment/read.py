@@ -124,7 +124,7 @@ def deployments(
     """Every engine that a text starts, in order, with all that is found while reading it.
 
     ``text`` is a command line, a script, a Dockerfile or a systemd unit. YAML can't be read here:
-    ``documents`` are its parsed documents (``cli.manifests`` makes them), and ``text`` is then not
+    ``documents`` are its parsed documents (`kvgate.manifests` makes them), and ``text`` is then not
     looked at. ``engine`` and ``gpu`` are the release and the GPU the user named; they go before
     what the text says. ``files`` finds files that commands name.
 

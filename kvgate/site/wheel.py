@@ -6,7 +6,7 @@ import hashlib
 from base64 import urlsafe_b64encode
 from collections.abc import Iterator
 from dataclasses import dataclass
-from importlib.metadata import version
+from importlib.metadata import distribution
 from io import BytesIO
 from pathlib import Path
 from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
@@ -26,18 +26,25 @@ class Wheel:
     data: bytes
 
 
-def wheel(package: Path, *, without: frozenset[str] = frozenset()) -> Wheel:
+def wheel(package: Path, *, dist: str = "", without: frozenset[str] = frozenset()) -> Wheel:
     """The package in a folder as a wheel, its version as installed; ``without`` names the modules
-    and subpackages below it that stay behind.
+    and subpackages below it that stay behind. ``dist`` is what it was installed as, where that is
+    another name.
 
-    Pure Python and its data only. The same files give the same bytes.
+    Pure Python, its data and its licence only. The same files give the same bytes.
     """
-    name = package.name
-    release = version(name)
+    name = dist or package.name
+    installed = distribution(name)
+    release = installed.version
     info = f"{name}-{release}.dist-info"
     files = {
         path.relative_to(package.parent).as_posix(): path.read_bytes()
         for path in _files(package, without)
+    }
+    files |= {
+        f"{info}/licenses/{path.name}": path.read_binary()
+        for path in sorted(installed.files or ())
+        if path.parts[0].endswith(".dist-info") and path.name.startswith("LICEN")
     }
     files[f"{info}/METADATA"] = (
         f"Metadata-Version: 2.1\nName: {name}\nVersion: {release}\n".encode()

@@ -28,7 +28,8 @@ _FILES = (
     "pyodide-lock.json",
     "package.json",  # says whose it is, under which licence, and where its source is
 )
-# Below the line: what needs more than the standard library and packaging.
+_NONE = frozenset[str]()
+# What needs more than the standard library, packaging and the pure part of PyYAML.
 _BELOW = frozenset({"records", "site", "cli", "gotchas"})
 
 
@@ -68,8 +69,10 @@ def write_worker(
     for name in _FILES:
         shutil.copyfile(pyodide.folder / name, folder / home / name)
     wheels = []
-    for package, without in (("kvgate", _BELOW), ("packaging", frozenset[str]())):
-        made = wheel(_home(package), without=without)
+    for package, dist, without in (
+        ("kvgate", "kvgate", _BELOW), ("packaging", "packaging", _NONE), ("yaml", "pyyaml", _NONE),
+    ):  # fmt: skip
+        made = wheel(_home(package), dist=dist, without=without)
         (folder / made.name).write_bytes(made.data)
         wheels.append(_marked(made.name, made.data))
     data = json.dumps(

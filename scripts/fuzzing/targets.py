@@ -39,7 +39,7 @@ def run(target: Target, data: bytes) -> None:
 
 
 def _deployment(text: str) -> None:
-    from kvgate.cli.manifests import read_deployments
+    from kvgate.manifests import read_deployments
 
     for found in read_deployments(text, "<command line>"):
         assert found.engine in ("vllm", "sglang", "tensorrt-llm", "llama.cpp")
@@ -49,7 +49,7 @@ def _deployment(text: str) -> None:
 
 
 def _manifest(text: str) -> None:
-    from kvgate.cli.manifests import documents
+    from kvgate.manifests import documents
 
     documents(text, "f.yaml")
 

@@ -56,6 +56,22 @@ def test_a_plan_shows_both_answers_the_chart_the_backend_and_what_bites(desk: De
     assert answer["engine"] == "vllm"
 
 
+def test_a_pasted_manifest_is_planned_and_its_command_names_a_file() -> None:
+    from kvgate.manifests import read_pasted
+
+    desk = Desk(json.dumps(known().to_json()), PATHS, read_pasted)
+    text = "services:\n  llm:\n    image: vllm/vllm-openai:v0.33.0\n    command: [Qwen/Qwen3-8B]\n"
+    answer = ask(desk, "plan", form={"line": text, "gpu": "H100 SXM"})["answer"]
+    assert answer["engine"] == "vllm"
+    assert answer["size"]["model"]["id"] == "Qwen/Qwen3-8B"
+    said = html.fragment_fromstring(answer["html"], create_parent="div").text_content()
+    assert "kvgate check deployment.yaml --gpu 'H100 SXM'" in said
+    assert "services:" not in said
+    # Without a reader of YAML nothing is guessed.
+    blind = Desk(json.dumps(known().to_json()), PATHS)
+    assert "starts no engine" in ask(blind, "plan", form={"line": text})["refusal"]["message"]
+
+
 @pytest.mark.parametrize("explained", [True, False])
 def test_a_finding_without_a_record_leads_to_its_code_where_the_site_has_a_page_of_it(
     explained: bool,

@@ -47,7 +47,7 @@ class Question:
 def grid(*, every: int = 1) -> list[Question]:
     """Models, GPUs, engines, KV dtypes and lengths crossed; ``every`` n-th of them."""
     found = [*_crossed()][::every]
-    return [*found, *_logs(), *_refused()]
+    return [*found, *_logs(), *_manifests(), *_refused()]
 
 
 def _crossed() -> list[Question]:
@@ -85,6 +85,52 @@ def _crossed() -> list[Question]:
 
 def _logs() -> list[Question]:
     return [Question("diagnose", {"log": log}, ("diagnose", "-", "--json"), log) for log in LOGS]
+
+
+COMPOSE = """\
+# Two services, one of which is a deployment.
+services:
+  db: {image: postgres:17}
+  llm:
+    image: vllm/vllm-openai:v0.19.1
+    command: >-
+      --model google/gemma-4-31B-it
+      --attention-backend FLASHINFER
+      --max-model-len 131072
+    environment: &env
+      VLLM_USE_V1: "1"
+"""
+PODS = """\
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: llm}
+spec:
+  template:
+    spec:
+      containers:
+        - name: engine
+          image: lmsysorg/sglang:v0.5.10
+          command: [python3, -m, sglang.launch_server]
+          args: [--model-path, deepseek-ai/DeepSeek-V3, --tp, "8", --kv-cache-dtype, fp8_e4m3]
+          resources: {limits: {nvidia.com/gpu: 8}}
+---
+apiVersion: v1
+kind: Service
+metadata: {name: llm}
+"""
+DOCKERFILE = 'FROM vllm/vllm-openai:v0.33.0\nCMD ["--model", "Qwen/Qwen3-8B", "--nope", "3"]\n'
+UNREADABLE = "services:\n  llm:\n    image: a\n    image: b\n"
+
+
+def _manifests() -> list[Question]:
+    """What is pasted as a file, which the command reads from standard input."""
+    return [
+        Question(
+            "check", {"line": text, "gpu": "H100 SXM"},
+            ("check", "-", "--gpu", "H100 SXM", "--json"), text,
+        )
+        for text in (COMPOSE, PODS, DOCKERFILE, UNREADABLE)
+    ]  # fmt: skip
 
 
 def _refused() -> list[Question]:

@@ -72,4 +72,5 @@ def test_the_worker_s_wheel_holds_nothing_that_needs_more_than_it_brings(assets:
         names = archive.namelist()
     tops = {name.split("/")[1] for name in names if name.startswith("kvgate/")}
     assert {"answers", "catalog", "plan", "rules", "__init__.py"} <= tops
+    assert "manifests.py" in tops
     assert not tops & {"records", "site", "cli", "gotchas", "__pycache__"}

@@ -81,6 +81,50 @@ def field(page: Page, name: str, value: str) -> None:
     answered(page)
 
 
+def test_a_pasted_manifest_is_answered_and_travels_in_the_address(warm: Page) -> None:
+    from tests.browser.grid import COMPOSE
+
+    warm.goto(warm.url.partition("#")[0])
+    warm.locator("[name=way][value=line]").check()
+    field(warm, "gpu", "H100 SXM")
+    field(warm, "line", COMPOSE)
+    verdict = warm.locator(".kv-verdict")
+    expect(verdict).to_contain_text("google/gemma-4-31B-it")
+    expect(verdict).to_contain_text("vllm 0.19.1 on H100 SXM")
+    expect(warm.locator("[data-kv-answer] .kv-command")).to_have_text(
+        "kvgate check deployment.yaml --gpu 'H100 SXM'"
+    )
+    warm.wait_for_function("() => location.hash.includes('lines=')")
+    assert "services" not in warm.url
+    address = warm.url
+    told = verdict.text_content()
+    warm.goto("about:blank")
+    warm.goto(address)
+    answered(warm)
+    expect(verdict).to_have_text(told or "?")
+    assert warm.locator("[name=line]").input_value().strip() == COMPOSE.strip()
+
+
+def test_a_dropped_manifest_is_what_is_asked_about(warm: Page) -> None:
+    from tests.browser.grid import DOCKERFILE
+
+    plan(warm, model="Qwen/Qwen3-8B", gpu="H100 SXM")
+    warm.evaluate(f"delete {TOOK}")
+    warm.evaluate(
+        """(text) => {
+          const data = new DataTransfer();
+          data.items.add(new File([text], "Dockerfile"));
+          document.querySelector("[data-kv-planner]")
+            .dispatchEvent(new DragEvent("drop", {dataTransfer: data, bubbles: true}));
+        }""",
+        DOCKERFILE,
+    )
+    answered(warm)
+    assert warm.locator("[name=way][value=line]").is_checked()
+    assert warm.locator("[name=line]").input_value().strip() == DOCKERFILE.strip()
+    expect(warm.locator(".kv-answer")).to_contain_text("--nope")
+
+
 def test_nothing_of_python_is_fetched_before_it_is_asked_for(page: Page, site_url: str) -> None:
     asked: list[str] = []
     page.on("request", lambda request: asked.append(request.url))

@@ -11,9 +11,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from kvgate.cli.manifests import documents, read_deployments
 from kvgate.deployment import Deployment, deployments, node_of
 from kvgate.errors import InputError
+from kvgate.manifests import documents, read_deployments
 
 PIECES = (
     "vllm serve", "org/m", "sglang serve", "trtllm-serve", "llama-server", "docker run", "-it",

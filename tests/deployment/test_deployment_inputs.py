@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from kvgate.cli.manifests import read_deployments
 from kvgate.deployment import REFUSED, Deployment
+from kvgate.manifests import read_deployments
 
 INPUTS = Path(__file__).resolve().parents[2] / "../shared/cases/inputs"
 

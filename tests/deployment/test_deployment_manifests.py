@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from kvgate.cli.manifests import documents, read_deployments
 from kvgate.deployment import Deployment, deployments, form_of, node_of
 from kvgate.errors import InputError
+from kvgate.manifests import documents, read_deployments
 
 
 def read(text: str, path: str = "<command line>") -> tuple[Deployment, ...]:

@@ -9,11 +9,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from kvgate.catalog.engines import release
-from kvgate.cli.manifests import read_deployments
 from kvgate.deployment.images import read_image
 from kvgate.deployment.read import engine_option
 from kvgate.errors import InputError
 from kvgate.kvcache.request import engine_version
+from kvgate.manifests import read_deployments
 from kvgate.records.versions import parse_version
 from scripts.fuzzing.targets import TARGETS, Target, run
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from kvgate.architecture import model as released
-from kvgate.cli.manifests import read_deployments
+from kvgate.manifests import read_deployments
 from kvgate.plan import plan
 from kvgate.rules import Verdict, rule, rules
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from kvgate.cli.manifests import read_deployments
 from kvgate.errors import InputError
+from kvgate.manifests import read_deployments
 from kvgate.plan import Plan, plan
 from kvgate.rules.decisive import decisive
 

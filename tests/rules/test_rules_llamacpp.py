@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from kvgate.cli.manifests import read_deployments
+from kvgate.manifests import read_deployments
 from kvgate.plan import plan
 from kvgate.rules import Finding, Undecided, Verdict
 from kvgate.rules.llamacpp import gguf_architecture

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from kvgate.architecture import model as released
-from kvgate.cli.manifests import read_deployments
+from kvgate.manifests import read_deployments
 from kvgate.plan import Plan, plan
 from kvgate.records.loader import load
 from kvgate.records.record import Record

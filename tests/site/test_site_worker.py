@@ -124,6 +124,19 @@ def test_pyodide_that_isn_t_whole_is_refused_with_what_to_do(tmp_path: Path) -> 
     assert "npm ci" in refused.value.hint
 
 
+def test_what_is_carried_along_brings_its_licence() -> None:
+    import yaml
+
+    made = wheel(Path(yaml.__file__).parent, dist="pyyaml")
+    assert made.name.startswith("pyyaml-")
+    with zipfile.ZipFile(BytesIO(made.data)) as archive:
+        names = archive.namelist()
+        (text,) = (n for n in names if n.endswith(".dist-info/licenses/LICENSE"))
+        assert b"Kirill Simonov" in archive.read(text)
+    assert "yaml/scanner.py" in names
+    assert not [n for n in names if n.endswith((".so", ".pyd"))]
+
+
 def test_a_wheel_is_the_same_each_time_and_its_record_is_true() -> None:
     made = wheel(Path(packaging.__file__).parent)
     assert made == wheel(Path(packaging.__file__).parent)

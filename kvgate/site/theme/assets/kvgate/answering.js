@@ -32,6 +32,7 @@ export const started = async ({ manifest, load, bytes, home, say }) => {
     path.insert(0, `/wheel-${at}.whl`);
   }
   const { heads, paths } = JSON.parse(new TextDecoder().decode(await records));
-  const desk = python.pyimport("kvgate.answers.asking").Desk(heads, python.toPy(paths));
+  const read = python.pyimport("kvgate.manifests").read_pasted;
+  const desk = python.pyimport("kvgate.answers.asking").Desk(heads, python.toPy(paths), read);
   return (question, text) => desk.answer(question, text);
 };

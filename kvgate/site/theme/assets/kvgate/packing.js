@@ -19,11 +19,16 @@ const unsqueezed = async (text) => {
   return new TextDecoder().decode(await whole(stream));
 };
 
-/** A pasted config.json is squeezed; the rest can be read. @param {Record<string, string>} fields */
+/**
+ * A pasted config.json is squeezed, and a pasted text of several lines; the rest can be read.
+ * @param {Record<string, string>} fields
+ */
 export const packed = async (fields) => {
   const words = new URLSearchParams();
   for (const [name, value] of Object.entries(fields)) {
-    words.append(name, name === "config" ? await squeezed(value) : value);
+    if (name === "config") words.append(name, await squeezed(value));
+    else if (name === "line" && value.includes("\n")) words.append("lines", await squeezed(value));
+    else words.append(name, value);
   }
   return words.toString();
 };
@@ -34,7 +39,9 @@ export const unpacked = async (hash) => {
   /** @type {Record<string, string>} */
   const fields = {};
   for (const [name, value] of new URLSearchParams(hash.replace(/^#/, ""))) {
-    fields[name] = name === "config" ? await unsqueezed(value).catch(() => value) : value;
+    const text = async () => unsqueezed(value).catch(() => value);
+    if (name === "lines") fields.line = await text();
+    else fields[name] = name === "config" ? await text() : value;
   }
   return fields;
 };

@@ -159,10 +159,17 @@ export const planning = (place) => {
   // Loading begins with the first touch of the form, and by the first change it is mostly done.
   form.addEventListener("focusin", () => put(said()), { once: true });
 
-  /** @param {File | undefined} file */
+  /** A config.json stands for the model, any other file for the deployment. @param {File | undefined} file */
   const read = async (file) => {
     if (!file) return;
-    field("config").value = (await file.text()).slice(0, 2 ** 20);
+    const text = (await file.text()).slice(0, 2 ** 20);
+    const config = /\.json$/i.test(file.name);
+    if (!config) fill({ ...said(), line: text });
+    else {
+      field("config").value = text;
+      const own = field("config").closest("details");
+      if (own) own.open = true;
+    }
     asked();
   };
   const picker = form.querySelector("input[type=file]");
@@ -170,8 +177,6 @@ export const planning = (place) => {
   place.addEventListener("dragover", (event) => event.preventDefault());
   place.addEventListener("drop", (event) => {
     event.preventDefault();
-    const own = field("config").closest("details");
-    if (own) own.open = true;
     read(event.dataTransfer?.files[0]);
   });
   const again = () => (place.isConnected ? arrived() : removeEventListener("hashchange", again));

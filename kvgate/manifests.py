@@ -1,7 +1,8 @@
 """YAML and JSON text into nodes that know their lines, and files into deployments.
 
 The YAML is read event by event: aliases are shared, never copied, and size, depth and what aliases
-would expand to are bounded before anything looks at the result.
+would expand to are bounded before anything looks at the result. It needs PyYAML, whose pure Python
+is enough, so that it runs in a browser too.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from kvgate.deployment import ConfigFiles, Deployment, Node, deployments, form_o
 from kvgate.deployment.problems import CODES
 from kvgate.errors import InputError, Place
 
-__all__ = ["documents", "read_deployments"]
+__all__ = ["documents", "read_deployments", "read_pasted"]
 
 _LONGEST = 2**20  # characters of YAML that are parsed; a manifest has some thousands
 _DEEPEST = 60
@@ -77,6 +78,15 @@ def read_deployments(
     files = ConfigFiles(read=_reader(folder), parse=_parse)
     found = documents(text, path) if form_of(text, path) == "yaml" else None
     return deployments(text, path=path, documents=found, engine=engine, gpu=gpu, files=files)
+
+
+def read_pasted(text: str, engine: str | None = None) -> tuple[Deployment, ...]:
+    """The deployments of a text that came without a file and a folder, as `read_deployments` does.
+
+    What is no command line is read as if from standard input.
+    """
+    path = "<command line>" if form_of(text) == "command" else "-"
+    return read_deployments(text, path, engine=engine)
 
 
 def _parse(text: str, place: Place) -> Node | None:
