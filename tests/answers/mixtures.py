@@ -19,6 +19,7 @@ from kvgate.attention import compare
 from kvgate.attention.handoff import Side, connectors, handoff
 from kvgate.attention.llamacpp import check
 from kvgate.attention.tensorrt import kv_support
+from kvgate.catalog.gpus import gpus
 from kvgate.catalog.models import models
 from kvgate.kvcache import size
 from tests.answers.dice import Dice, said
@@ -142,8 +143,19 @@ def _changes(dice: Dice) -> Iterator[str]:
         )  # fmt: skip
 
 
+def _cards(dice: Dice) -> Iterator[str]:
+    for card in gpus():
+        for engine in ("vllm==0.19.1", "vllm==0.33.0", "sglang", "tensorrt-llm", "llama.cpp"):
+            tp = 1 if engine == "llama.cpp" else dice.pick((1, 4))
+            yield said(
+                lambda **asked: size("Qwen/Qwen3-8B", max_model_len=8192, **asked).to_json(),
+                gpu=card, engine=engine, tp=tp,
+            )  # fmt: skip
+
+
 _ASKED: dict[str, Callable[[Dice], Iterator[str]]] = {
     "llama.cpp": _llamacpp, "tensorrt-llm": _tensorrt, "hand-off": _handoff, "changes": _changes,
+    "cards": _cards,
 }  # fmt: skip
 APART = tuple(_ASKED)
 

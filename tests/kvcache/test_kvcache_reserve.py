@@ -16,7 +16,7 @@ from kvgate.errors import InputError
 from kvgate.kvcache import Sizing, size
 from kvgate.kvcache.reserve import reserve_terms, visible_bytes
 from kvgate.kvcache.vllm_rules import batch_defaults, vllm_rules
-from kvgate.units import GiB
+from kvgate.units import GiB, MiB
 
 _GOLDEN = Path(__file__).resolve().parents[1] / "golden/kvcache-reserve.jsonl"
 _ROWS = [json.loads(line) for line in _GOLDEN.read_text(encoding="utf-8").splitlines()]
@@ -178,3 +178,22 @@ def test_a_stage_with_less_weights_has_more_for_its_cache() -> None:
 def test_weights_are_one_figure_or_one_for_each_stage() -> None:
     with pytest.raises(InputError, match="2 figures of weights for 3 pipeline stages"):
         size("Qwen/Qwen3-32B", gpu="H100", pp=3, weights_bytes=(1, 2))
+
+
+@pytest.mark.parametrize(
+    ("card", "mib"),
+    [
+        # As start-up logs and torch print them, in MiB.
+        ("H100", 81_091), ("H100 PCIe", 81_091), ("A100 80GB SXM", 81_221),
+        ("A100 80GB PCIe", 81_221), ("B200", 182_630), ("B300", 274_115),
+    ],
+)  # fmt: skip
+def test_what_cuda_shows_of_a_card_is_what_was_read(card: str, mib: int) -> None:
+    assert visible_bytes(gpu(card)) == mib * MiB
+
+
+def test_what_nobody_read_is_all_of_shared_memory_and_a_little_less_of_a_card() -> None:
+    for card in ("GB10", "Jetson AGX Thor", "MI300X"):
+        assert visible_bytes(gpu(card)) == gpu(card).memory_bytes
+    other = gpu("L40S")
+    assert visible_bytes(other) == int(other.memory_bytes * 0.997 - 0.3 * GiB)
