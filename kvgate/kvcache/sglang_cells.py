@@ -151,10 +151,8 @@ def _counted(arch: Architecture) -> list[tuple[Layer, int]]:
 
 
 def _full_geometry(arch: Architecture) -> Attention | None:
-    full = [
-        g.layer for g in arch.groups if isinstance(g.layer, Attention) and g.layer.kind == "full"
-    ]
-    return full[0] if full else None
+    layers = (group.layer for group in arch.groups)
+    return next((of for of in layers if isinstance(of, Attention) and of.kind == "full"), None)
 
 
 def _attention(layer: Attention, choice: KvChoice, tp: int) -> int:

@@ -241,10 +241,10 @@ def _why_it_starts(request: Request, rules: VllmRules, pool: VllmPool) -> str | 
 def _by_stage(request: Request, memory: int) -> list[int]:
     """KV memory of a rank of each pipeline stage, where the one with most weights has ``memory``:
     what another stage holds less in weights, it has more for its cache."""
-    most = request.weights_bytes or 0
     if len(request.stage_weights) != request.pp or not memory:
         return [memory] * request.pp
-    return [memory + max(most - held, 0) for held in request.stage_weights]
+    most = max(request.stage_weights)
+    return [memory + most - held for held in request.stage_weights]
 
 
 def _stage_line(stages: list[int]) -> list[str]:
