@@ -104,7 +104,8 @@ def _with_its_size(name: str) -> Gpu | None:
     card = _index().get(_fold(found.group(1))) if found else None
     if found is None or card is None:
         return None
-    return card if abs(card.memory_mib / 1024 / int(found.group(2)) - 1) < _SOLD else None
+    sold = int(found.group(2))
+    return card if abs(card.memory_mib / 1024 - sold) < _SOLD * sold else None
 
 
 def _fold(name: str) -> str:

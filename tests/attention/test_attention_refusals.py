@@ -167,3 +167,11 @@ def test_minimax_m3_1_keeps_fp8_on_blackwell_and_takes_nothing_else_there() -> N
     assert _m31((9, 0)).kv_dtype != "fp8_e4m3"
     assert _m31((9, 0)).selected == "fa3"
     assert _m31((10, 0)).selected == "trtllm_mha"
+
+
+def test_a_release_before_minimax_m3_1_has_no_rule_for_it() -> None:
+    for version in ("0.5.16", "0.5.22"):
+        flags = {"page_size": 64, "kv_cache_dtype": "bfloat16"}
+        told = resolve(Query(M31, (9, 0), f"sglang=={version}", flags, 183_359))
+        assert told.error is None
+        assert told.page_size == 64

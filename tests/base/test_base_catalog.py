@@ -36,9 +36,10 @@ def test_a_gpu_is_found_as_drivers_and_shops_write_it(name: str, is_: str) -> No
     assert gpu(name).name == is_
 
 
-def test_a_size_that_is_not_the_cards_is_no_name_of_it() -> None:
+@pytest.mark.parametrize("name", ["A100-48GB", "A40-0GB", "A40-000GB"])
+def test_a_size_that_is_not_the_cards_is_no_name_of_it(name: str) -> None:
     with pytest.raises(InputError, match="unknown GPU"):
-        gpu("A100-48GB")
+        gpu(name)
 
 
 @pytest.mark.parametrize("name", ["8xH100", "H100:8", "H100 x 8"])

@@ -130,7 +130,8 @@ def _nemotron(state: State) -> None:
 def _minimax_m3(state: State) -> None:
     """fa4 on SM100 (trtllm_mha for FP8 KV), fa3 on SM90, page 128 where the user set none."""
     unset = state.was_set == "nothing"
-    if state.model.experts == "nvfp4" and state.model.quantization == "mxfp8":
+    mixed = state.model.experts == "nvfp4" and state.model.quantization == "mxfp8"
+    if mixed and state.rules.has("m3.page"):
         _minimax_m31(state, unset=unset)
         return
     if state["kv_cache_dtype"] == "fp8_e5m2":
