@@ -119,11 +119,13 @@ def create(folder: Path, new: NewRecord) -> Path:
         place = Place(path.as_posix())
         raise InputError(f"the record can't be written: {why}", place=place) from None
     try:
-        register.add_ids(folder / register.FILE, [new.id])
+        mine = register.add_ids(folder / register.FILE, [new.id])
     except InputError:
         if there is None:
             path.unlink()
         raise
+    if not mine:  # of several runs with one text, the id belongs to the one that registered it
+        raise used
     return path
 
 

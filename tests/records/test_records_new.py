@@ -130,3 +130,16 @@ def test_any_title_is_written_so_that_it_is_read_back(title: str) -> None:
     record = read_record(record_text(new(title=title)), "a-new-record.md").record
     assert record is not None
     assert record.title == title
+
+
+def test_of_two_runs_with_one_text_the_id_belongs_to_the_one_that_registers_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Each may find the record before its line is there, as a killed run leaves it.
+    create(tmp_path, new())
+    before = (tmp_path / "a-new-record.md").read_bytes()
+    monkeypatch.setattr("kvgate.records.register.read_register", lambda _: {})
+    monkeypatch.setattr("kvgate.records.register.add_ids", lambda *_: ())
+    with pytest.raises(InputError, match="used before"):
+        create(tmp_path, new())
+    assert (tmp_path / "a-new-record.md").read_bytes() == before
