@@ -200,7 +200,7 @@ class KvgatePlugin(BasePlugin[KvgateConfig]):  # type: ignore[no-untyped-call]
         html = notes_filled(html, self._pages.notes[virtual.record.id])
         made = self._records.page(virtual.record, html)
         _list(page, made.below, above=made.above)
-        self._searched.append(of_record(virtual.record, made, page.url))
+        self._searched.append(of_record(virtual.record, made, page.url, virtual.description))
         return made.html
 
     def on_env(self, env: Environment, *, config: MkDocsConfig, files: Files) -> Environment:

@@ -36,8 +36,12 @@ class Found:
     html: str
 
 
-def of_record(record: Record, page: RecordPage, url: str) -> Found:
-    """A record's page: its title, ids and concepts, its signatures' log lines, its text."""
+def of_record(record: Record, page: RecordPage, url: str, summary: str = "") -> Found:
+    """A record's page: its title, ids and concepts, its signatures' log lines, its text.
+
+    ``summary`` is what a find shows of it, with its severity and versions: the words around a hit
+    are as often a claim's code as a sentence.
+    """
     front = record.front
     words = " ".join((front.id, *front.aliases, *front.concepts))
     about = "".join(f"<p>{escape(part)}</p>" for part in (front.fix, front.reason) if part)
@@ -48,6 +52,16 @@ def of_record(record: Record, page: RecordPage, url: str) -> Found:
             for sample in dict.fromkeys(s.sample for s in front.signatures)
         )
         parts.insert(1, f'<h2 id="am-i-affected">Am I affected?</h2>{samples}')
+    shown = {
+        "severity": front.severity,
+        "about": " · ".join(str(r) for r in front.ranges),
+        "summary": summary,
+    }
+    parts += (
+        f'<p data-pagefind-ignore data-pagefind-meta="{name}:{escape(text)}"></p>'
+        for name, text in shown.items()
+        if text
+    )
     return Found(url, _document(front.title, "".join(parts)))
 
 

@@ -52,6 +52,16 @@ def signed() -> Iterator[tuple[Record, Signature]]:
                 yield record, signature
 
 
+def test_a_find_says_what_the_record_is_and_not_the_code_around_a_hit(box: Page) -> None:
+    found = ask(box, "head_dim 512 flashinfer")
+    assert found[0] == "gotchas/flashinfer-rejects-large-head-dim/"
+    first = box.locator(f"{OUT} .kv-finds > li").first
+    expect(first).to_have_class("kv-blocks-start")
+    expect(first).to_contain_text("blocks start · vllm from 0.13.0")
+    expect(first).to_contain_text("--attention-backend FLASHINFER is accepted")
+    expect(first).not_to_contain_text("model(")
+
+
 def test_every_signature_s_line_pasted_whole_finds_its_record_first(box: Page) -> None:
     wrong, count = [], 0
     for record, signature in signed():

@@ -196,6 +196,11 @@ def test_search_finds_a_record_by_its_title_its_names_its_sections_and_its_log_l
     pages = {page["url"]: page for page in searched(base_site)}
     page = pages["/gotchas/pool-too-small/"]
     assert page["meta"]["title"] == "The pool is <too small> & the `engine` stops: *always*"
+    # What a find shows of it; none of it is found by itself.
+    assert page["meta"]["severity"] == "blocks-start"
+    assert page["meta"]["summary"].startswith("The engine stops after 12 s, for good.")
+    assert "vllm" in page["meta"]["about"]
+    assert "blocks-start" not in page["content"]
     for text in (
         "old-name", "slow-disks", "Ask for less.", "The engine stops after 12 s",
         "ValueError: The pool holds 1024 tokens, and <b>the model</b> asks for 9",

@@ -40,6 +40,11 @@ const page = () => {
   each("[data-kv-suggest]", (place) => suggesting(place).catch(() => null));
 };
 
+// The feed. The theme, which begins once the page is read, takes an `alternate` alone for the page in
+// another language, and asks for all addresses there.
+for (const link of document.querySelectorAll("link[rel=alternate][type='application/atom+xml']")) {
+  link.setAttribute("rel", "alternate feed");
+}
 instant();
 // Further pages are shown without loading this script again, and the theme is told so.
 const pages = /** @type {any} */ (window).document$;

@@ -9,7 +9,8 @@ import { element, get, isNew, root } from "./site.js";
 
 /**
  * @typedef {{title: string, url: string, excerpt: string}} Part
- * @typedef {{url: string, excerpt: string, meta: {title?: string}, sub_results: Part[]}} Page
+ * @typedef {{url: string, excerpt: string, sub_results: Part[],
+ *   meta: {title?: string, severity?: string, about?: string, summary?: string}}} Page
  * @typedef {{data: () => Promise<Page>}} Result
  * @typedef {{search: (words: string) => Promise<{results: Result[]}>}} Pagefind
  */
@@ -67,7 +68,12 @@ const pagesOf = (pages) => {
   for (const page of pages) {
     const link = element("a", "", page.meta.title || page.url);
     link.setAttribute("href", here(page.url));
-    const item = element("li", "", link, element("p", "", ...marked(page.excerpt)));
+    const { severity, about, summary } = page.meta;
+    const item = element("li", severity ? `kv-${severity}` : "", link);
+    if (severity) {
+      const said = [severity.replace(/-/g, " "), about].filter(Boolean).join(" · ");
+      item.append(element("p", "kv-type", said), element("p", "", summary || ""));
+    } else item.append(element("p", "", ...marked(page.excerpt)));
     const places = page.sub_results.filter((part) => part.url.includes("#")).slice(0, 3);
     if (places.length) {
       const links = places.map((part) => {
