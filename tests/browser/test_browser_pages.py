@@ -28,6 +28,7 @@ KINDS = [
     "reference/models/",
     "reference/backends/",
     "reference/backends/vllm-0.33.0/",
+    "reference/changes/",
     "reference/gpus/",
     "reference/kernels/",
     "reference/kv-formats/",
@@ -37,6 +38,8 @@ KINDS = [
     "reference/api/",
     "explanation/pool/",
     "explanation/gates/",
+    "tutorial/",
+    "howto/ci/",
     "404.html",
 ]
 """One page or two of each kind."""
@@ -101,6 +104,29 @@ def test_no_kind_of_page_has_a_serious_fault_for_those_who_see_or_move_otherwise
             for fault in answer["violations"]
             if fault["impact"] in ("serious", "critical")
         ]
+    assert bad == []
+
+
+@pytest.mark.skipif(not AXE.is_file(), reason="axe-core is not installed (npm ci)")
+def test_the_map_is_readable_by_all_whatever_it_shows(look: Page, site_url: str) -> None:
+    look.goto(f"{site_url}map/?of=flashinfer-rejects-large-head-dim")
+    look.locator(".kv-beside .kv-chosen").wait_for()
+    look.evaluate(AXE.read_text("utf-8"))
+    bad = []
+    for state in ("chosen", "narrowed", "titles"):
+        if state == "narrowed":
+            look.locator(".kv-beside button", has_text="Close").click()
+            look.locator(".kv-map select[name=severity]").select_option("slower")
+        elif state == "titles":
+            look.locator(".kv-map input[value=titles]").check()
+        # The header changes its title as one scrolls, and is between two for a moment.
+        answer = look.evaluate("axe.run('article', {resultTypes: ['violations']})")
+        bad += [
+            (state, fault["id"], fault["nodes"][0]["html"][:120])
+            for fault in answer["violations"]
+            if fault["impact"] in ("serious", "critical")
+        ]
+        assert look.evaluate("document.documentElement.scrollWidth - innerWidth") <= 0, state
     assert bad == []
 
 
