@@ -29,11 +29,13 @@ _SHORT = {
 def changed(deployment: Deployment, flags: Mapping[str, str | None]) -> str:
     """The command with each flag of ``flags`` set to its value, or left out where that is None.
 
-    Flags that the command has are changed in place, others come last. Of a manifest the arguments
+    Flags that the command has are changed in place, others come last; of one given more than once
+    the last counts, and the others go. Of a manifest the arguments
     to change are named, as YAML takes them and with their lines; of a chart's values the flags.
     """
     # A flag is one, with dashes or with underscores; what is there already stays as it is written.
-    written = {_name(g.written): g.written.split("=")[0] for g in deployment.given}
+    last = {_name(g.written): g for g in deployment.given}
+    written = {name: g.written.split("=")[0] for name, g in last.items()}
     left = {written.get(_name(flag), flag): value for flag, value in flags.items()}
     if deployment.place.path.casefold().endswith(_MANIFESTS):
         return "; ".join(_argument(deployment, name, value) for name, value in left.items())
@@ -47,15 +49,15 @@ def changed(deployment: Deployment, flags: Mapping[str, str | None]) -> str:
             continue
         name = written[_name(given.written)]
         if name in left:
-            value = left.pop(name)
-            if value is not None:
-                words += [given.written.split("=")[0], shlex.quote(value)]
+            value = left[name]
+            if value is not None and given is last[_name(given.written)]:
+                words += [name, shlex.quote(value)]
             continue
         words.append(given.written)
         if given.text and given.text != given.written:
             words.append(shlex.quote(given.text))
     for name, value in left.items():
-        if value is not None:
+        if value is not None and name not in written.values():
             words += [name, shlex.quote(value)]
     return " ".join(words)
 

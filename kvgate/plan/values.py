@@ -10,7 +10,7 @@ from kvgate.catalog.engines import Release
 from kvgate.deployment.model import Deployment
 from kvgate.errors import Diagnostic, nearest
 
-__all__ = ["count", "refused_values", "share"]
+__all__ = ["count", "refused_values", "share", "text", "words"]
 
 REFUSED = "KV434"
 
@@ -34,6 +34,18 @@ def share(settings: Mapping[str, Any], name: str) -> float | None:
     if isinstance(value, bool) or not isinstance(value, int | float):
         return None
     return float(value) if math.isfinite(value) and 0 < value <= 1 else None
+
+
+def text(value: Any) -> str:
+    """A setting of one word; ``auto`` where it isn't given."""
+    return value if isinstance(value, str) and value else "auto"
+
+
+def words(value: Any) -> tuple[str, ...]:
+    """A setting of several words, as the reader gives it: one of them, or a list."""
+    if isinstance(value, (list, tuple)):
+        return tuple(str(one) for one in value)
+    return () if value is None else (str(value),)
 
 
 def refused_values(deployment: Deployment, release: Release | None) -> Iterator[Diagnostic]:

@@ -6,14 +6,13 @@ from typing import Any
 
 from packaging.version import Version
 
-from kvgate.architecture.weights import weights_by_stage
 from kvgate.attention import backends
 from kvgate.kvcache.size import Sizing, size
 from kvgate.plan.checkpoint import refused_model
 from kvgate.plan.draft import Draft
 from kvgate.plan.transfer import connectors, manager_off
-from kvgate.plan.values import count, refused_values, share
-from kvgate.units import GiB
+from kvgate.plan.values import count, refused_values, text, words
+from kvgate.plan.vllm_size import arguments, held_weights, offloaded_gib
 
 __all__ = ["draft_lacks", "fill"]
 
@@ -58,8 +57,8 @@ def _gates(draft: Draft) -> None:
             block_size=count(draft.settings, "block_size"),
             tp=count(draft.settings, "tensor_parallel_size") or 1,
             dcp=count(draft.settings, "decode_context_parallel_size") or 1,
-            text_only=text_only, kv_cache_dtype=_text(get("kv_cache_dtype")),
-            dtype=_text(get("dtype")), skip_layers=_words(get("kv_cache_dtype_skip_layers")),
+            text_only=text_only, kv_cache_dtype=text(get("kv_cache_dtype")),
+            dtype=text(get("dtype")), skip_layers=words(get("kv_cache_dtype_skip_layers")),
             pcp=count(draft.settings, "prefill_context_parallel_size") or 1,
             kv_connector=bool(connectors(draft.settings, _asked(draft))),
         ),
@@ -80,28 +79,13 @@ def _size(draft: Draft, kv_cache_memory: int | None) -> None:
         draft.lack("size", f"whether it fits: {'; '.join(uncounted)}")
         gpu, memory = None, None
     weights = draft.attempt("weights", lambda: _weights(draft)) if gpu is not None else None
-    hybrid = _keeps_groups(draft)
+    _note_groups(draft)
 
     def ask(length: int | None) -> Sizing:
-        counts: dict[str, Any] = {
-            name: count(draft.settings, name)
-            for name in ("block_size", "max_num_batched_tokens", "max_num_seqs")
-        }
+        given = arguments(draft.settings, _asked(draft))
         return size(
-            arch, gpu=gpu, engine=str(draft.release),
-            tp=count(draft.settings, "tensor_parallel_size") or 1,
-            pp=count(draft.settings, "pipeline_parallel_size") or 1,
-            dcp=count(draft.settings, "decode_context_parallel_size") or 1,
-            max_model_len=length, kv_cache_memory=memory, weights_bytes=weights,
-            gpu_memory_utilization=share(draft.settings, "gpu_memory_utilization"),
-            prefix_caching=get("enable_prefix_caching"),
-            enforce_eager=bool(get("enforce_eager")),
-            hybrid_kv_cache_manager=hybrid, async_scheduling=_flag(get("async_scheduling")),
-            mamba_cache_mode=_word(get("mamba_cache_mode")),
-            ssm_dtype=_text(get("mamba_ssm_cache_dtype")),
-            kv_cache_dtype_skip_layers=_words(get("kv_cache_dtype_skip_layers")),
-            speculative_tokens=_speculative(get("speculative_config")),
-            kv_cache_dtype=_text(get("kv_cache_dtype")), dtype=_text(get("dtype")), **counts,
+            arch, gpu=gpu, engine=str(draft.release), weights_bytes=weights,
+            **{**given, "max_model_len": length, "kv_cache_memory": memory},
         )  # fmt: skip
 
     found = draft.attempt("size", lambda: ask(count(draft.settings, "max_model_len")))
@@ -115,11 +99,11 @@ def _size(draft: Draft, kv_cache_memory: int | None) -> None:
     draft.sizing = found
 
 
-def _keeps_groups(draft: Draft) -> bool:
-    """Whether the hybrid manager is on; where the model has groups, what else turned it off."""
+def _note_groups(draft: Draft) -> None:
+    """Where the model has groups, what turned the hybrid manager off."""
     off = manager_off(draft.settings, _asked(draft))
     if off is None or draft.arch is None:
-        return True
+        return
     why, certain = off
     if len({group.layer for group in draft.arch.groups}) > 1:
         draft.assumed.append(
@@ -127,7 +111,6 @@ def _keeps_groups(draft: Draft) -> bool:
             if certain
             else f"sized with the hybrid KV cache manager, which may be off: {why}"
         )
-    return not certain
 
 
 def _asked(draft: Draft) -> Version | None:
@@ -135,25 +118,11 @@ def _asked(draft: Draft) -> Version | None:
 
 
 def _weights(draft: Draft) -> tuple[int, ...]:
-    """Bytes of weights on a GPU of each stage, with what the flags change of the model's own."""
-    get, arch = draft.settings.get, draft.arch
-    assert arch is not None
-    quantization = get("quantization")
-    stages = weights_by_stage(
-        arch,
-        tp=count(draft.settings, "tensor_parallel_size") or 1,
-        pp=count(draft.settings, "pipeline_parallel_size") or 1,
-        dp=count(draft.settings, "data_parallel_size") or 1,
-        dtype=None if _text(get("dtype")) == "auto" else _text(get("dtype")),
-        # A checkpoint that is quantised already says how; the flag then only repeats it.
-        quantization=quantization if arch.quantization is None else None,
-        draft=_speculative(get("speculative_config")) > 0,
-    )
-    offloaded = get("cpu_offload_gb")
-    if isinstance(offloaded, int | float) and offloaded > 0:
+    assert draft.arch is not None
+    offloaded = offloaded_gib(draft.settings)
+    if offloaded:
         draft.assumed.append(f"{offloaded} GiB of weights stay in host memory (--cpu-offload-gb)")
-        stages = tuple(max(0, held - round(offloaded * GiB)) for held in stages)
-    return stages
+    return held_weights(draft.arch, draft.settings)
 
 
 def draft_lacks(draft: Draft, *names: str) -> str:
@@ -176,34 +145,8 @@ def _forced(draft: Draft) -> str | None:
     return None
 
 
-def _text(value: Any) -> str:
-    return value if isinstance(value, str) and value else "auto"
-
-
-def _word(value: Any) -> str | None:
-    return value if isinstance(value, str) and value else None
-
-
-def _words(value: Any) -> tuple[str, ...]:
-    """A flag of several words, as the reader gives it: one of them, or a list."""
-    if isinstance(value, (list, tuple)):
-        return tuple(str(one) for one in value)
-    return () if value is None else (str(value),)
-
-
-def _flag(value: Any) -> bool | None:
-    return value if isinstance(value, bool) else None
-
-
 def _no_images(limits: Any) -> bool:
     return isinstance(limits, dict) and bool(limits) and all(v == 0 for v in limits.values())
-
-
-def _speculative(config: Any) -> int:
-    if not isinstance(config, dict):
-        return 0
-    tokens = config.get("num_speculative_tokens")
-    return tokens if isinstance(tokens, int) and tokens > 0 else 0
 
 
 def _has_own_draft(config: Any) -> bool:

@@ -17,6 +17,7 @@ __all__ = ["RULES"]
 _SPARK = "GB10"
 # GiB that CUDA is ever given on DGX Spark kits (MiaAI-Lab/GLM-5.3-Flash-EXL3-2x-DGX-Sparks 47).
 _SPARK_FREE = 102.2
+_MOST_RANKS = 32  # of one tensor-parallel group; more is not advised to anybody
 _SHARED = (_SPARK, "Jetson AGX Thor")
 _ESTIMATE = "VLLM_MEMORY_PROFILER_ESTIMATE_CUDAGRAPHS"
 
@@ -36,7 +37,6 @@ def nothing_left_for_the_cache(plan: Plan) -> Verdict:
         most = format_bytes(pool.memory.high)
         return Undecided(f"what the engine measures: between nothing and {most} are left")
     share = visible_bytes(plan.gpu) * _utilization(plan)
-    stages = number(plan.get("pipeline_parallel_size")) or 1
     return Finding(
         f"nothing is left for the cache on {plan.gpu.name}: weights of {format_bytes(weights)} and "
         f"what the engine needs besides take the {format_bytes(share)} that it may use",
@@ -44,10 +44,22 @@ def nothing_left_for_the_cache(plan: Plan) -> Verdict:
             "lowering --max-model-len doesn't help: there is no cache to divide",
             *(line for line in pool.lines if line.startswith("minus")),
         ),
-        plan.with_flag("--tensor-parallel-size", str(plan.tp * 2))
-        if plan.most_tp is None or plan.tp * 2 <= plan.most_tp
-        else f"more GPUs than the {plan.most_tp * stages} there are, or weights of fewer bits",
+        _more_ranks(plan),
     )
+
+
+def _more_ranks(plan: Plan) -> str:
+    """The command with the fewest ranks that leave room, tried out; else what would help."""
+    ranks = plan.tp * 2
+    while ranks <= min(plan.most_tp or _MOST_RANKS, _MOST_RANKS):
+        tried = resized(plan, tp=ranks)
+        if tried is not None and tried.pool is not None and tried.pool.memory.likely > 0:
+            return plan.with_flag("--tensor-parallel-size", str(ranks))
+        ranks *= 2
+    if plan.most_tp is None:
+        return "a GPU with more memory, more GPUs in pipeline stages too, or weights of fewer bits"
+    stages = number(plan.get("pipeline_parallel_size")) or 1
+    return f"more GPUs than the {plan.most_tp * stages} there are, or weights of fewer bits"
 
 
 def graph_estimate_takes_the_last_room(plan: Plan) -> Verdict:

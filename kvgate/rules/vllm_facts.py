@@ -6,6 +6,7 @@ named here was read.
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import Any
 
 from kvgate.architecture.layers import Attention, CompressedAttention
@@ -14,7 +15,8 @@ from kvgate.errors import InputError
 from kvgate.kvcache.size import Sizing, size
 from kvgate.plan import transfer
 from kvgate.plan.model import Plan
-from kvgate.rules.facts import between, engine_version, keeps_state, number, window_layers
+from kvgate.plan.vllm_size import arguments, held_weights, unread
+from kvgate.rules.facts import between, engine_version, keeps_state, window_layers
 
 __all__ = [
     "GPU", "MODEL", "block_size", "connectors", "events_enabled", "gfx", "has_groups", "has_sinks",
@@ -113,23 +115,15 @@ def size_fault(plan: Plan) -> str:
 
 
 def _size(plan: Plan, changes: dict[str, Any]) -> Sizing | None:
-    if plan.arch is None:
+    if plan.arch is None or unread(plan.settings) - changes.keys():
         return None
-    get = plan.get
-    given: dict[str, Any] = {
-        "gpu": plan.gpu, "engine": spec(plan), "tp": plan.tp,
-        "pp": number(get("pipeline_parallel_size")) or 1,
-        "dcp": number(get("decode_context_parallel_size")) or 1,
-        "kv_cache_dtype": plan.kv_cache_dtype, "dtype": get("dtype") or "auto",
-        "block_size": get("block_size"), "max_model_len": number(get("max_model_len")),
-        "max_num_batched_tokens": get("max_num_batched_tokens"),
-        "max_num_seqs": get("max_num_seqs"),
-        "gpu_memory_utilization": get("gpu_memory_utilization"),
-        "prefix_caching": get("enable_prefix_caching"),
-        "enforce_eager": bool(get("enforce_eager")),
-        "kv_cache_memory": get("kv_cache_memory_bytes"),
-    }  # fmt: skip
-    return size(plan.arch, **{**given, **changes})
+    asked = plan.release.asked if plan.release is not None else engine_version(plan)
+    given = {"gpu": plan.gpu, "engine": spec(plan), **arguments(plan.settings, asked), **changes}
+    if plan.gpu is not None and "weights_bytes" not in changes:
+        # Where they aren't known, a pool that is given by its bytes is known all the same.
+        with suppress(InputError):
+            given["weights_bytes"] = held_weights(plan.arch, plan.settings, tp=given["tp"])
+    return size(plan.arch, **given)
 
 
 def block_size(plan: Plan) -> int | None:
