@@ -6,12 +6,12 @@ from typing import Any
 
 from packaging.version import Version
 
-from kvgate.attention import backends
 from kvgate.kvcache.size import Sizing, size
 from kvgate.plan.checkpoint import refused_model
 from kvgate.plan.draft import Draft
-from kvgate.plan.transfer import connectors, manager_off
-from kvgate.plan.values import count, refused_values, text, words
+from kvgate.plan.transfer import manager_off
+from kvgate.plan.values import count, refused_values
+from kvgate.plan.vllm_gates import gates_of
 from kvgate.plan.vllm_size import arguments, held_weights, offloaded_gib
 
 __all__ = ["draft_lacks", "fill"]
@@ -47,22 +47,12 @@ def _gates(draft: Draft) -> None:
     if draft.gpu is None:
         draft.lack("gates", draft_lacks(draft, "gpu"))
         return
-    get, arch, gpu = draft.settings.get, draft.arch, draft.gpu
+    arch, gpu, release = draft.arch, draft.gpu, draft.release
     assert arch is not None
-    text_only = bool(get("language_model_only")) or _no_images(get("limit_mm_per_prompt"))
+    assert release is not None
     draft.gates = draft.attempt(
-        "gates",
-        lambda: backends(
-            arch, gpu=gpu, engine=str(draft.release), force=draft.forced_backend,
-            block_size=count(draft.settings, "block_size"),
-            tp=count(draft.settings, "tensor_parallel_size") or 1,
-            dcp=count(draft.settings, "decode_context_parallel_size") or 1,
-            text_only=text_only, kv_cache_dtype=text(get("kv_cache_dtype")),
-            dtype=text(get("dtype")), skip_layers=words(get("kv_cache_dtype_skip_layers")),
-            pcp=count(draft.settings, "prefill_context_parallel_size") or 1,
-            kv_connector=bool(connectors(draft.settings, _asked(draft))),
-        ),
-    )  # fmt: skip
+        "gates", lambda: gates_of(arch, gpu, release, draft.settings, draft.forced_backend)
+    )
 
 
 def _size(draft: Draft, kv_cache_memory: int | None) -> None:
@@ -143,10 +133,6 @@ def _forced(draft: Draft) -> str | None:
     if isinstance(named, str) and named.casefold() not in ("auto", ""):
         return named.upper()
     return None
-
-
-def _no_images(limits: Any) -> bool:
-    return isinstance(limits, dict) and bool(limits) and all(v == 0 for v in limits.values())
 
 
 def _has_own_draft(config: Any) -> bool:

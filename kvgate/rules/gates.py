@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from kvgate.architecture.layers import MLA, CompressedAttention
 from kvgate.plan.model import Plan
+from kvgate.rules.freeing import freed
 from kvgate.rules.verdict import Finding, Undecided, Verdict
 
 __all__ = ["RULES"]
@@ -14,6 +17,14 @@ _BY_FLAG = {
     "kv_cache_dtype not supported": "kv_cache_dtype",
     "dtype not supported": "dtype",
 }
+# Ways to another backend, the one that changes least first; each is tried before it is advised.
+_PLAIN: tuple[Mapping[str, str | None], ...] = tuple(
+    {"--kv-cache-dtype": dtype} for dtype in ("bfloat16", "float16", "auto", "fp8")
+)
+_UNFORCED: tuple[Mapping[str, str | None], ...] = (
+    {"--attention-backend": None},
+    *({"--attention-backend": None, **way} for way in _PLAIN),
+)
 
 
 def kernel_gate_by_sm_generation(plan: Plan) -> Verdict:
@@ -31,7 +42,7 @@ def kernel_gate_by_sm_generation(plan: Plan) -> Verdict:
             f"{plan.gates.selected} is chosen for the {plan.kv_cache_dtype} cache, and its "
             f"constructor then refuses it: {fails}",
             (f"the GPU is {where}", "Triton reads fp8 from SM 8.9 on"),
-            plan.with_flag("--kv-cache-dtype", "bfloat16"),
+            freed(plan, *_PLAIN),
         )
     error = plan.gates.error or ""
     reasons = ("compute capability not supported", "only supported on Hopper devices")
@@ -39,7 +50,7 @@ def kernel_gate_by_sm_generation(plan: Plan) -> Verdict:
         return Finding(
             f"{forced} is forced, and has no kernel for this GPU: {error}",
             (f"the GPU is {where}",),
-            plan.without_flag("--attention-backend"),
+            freed(plan, *_UNFORCED),
         )
     return None
 
@@ -52,7 +63,7 @@ def forced_backend_refuses_head_size(plan: Plan) -> Verdict:
         return Undecided(plan.lacks("gates") or "the gates")
     error = plan.gates.error or ""
     sizes = ", ".join(f"{n} layers of {s}" for s, n in plan.arch.head_sizes().items())
-    fix = plan.without_flag("--attention-backend")
+    fix = freed(plan, *_UNFORCED)
     if "head_size not supported" in error:
         return Finding(
             f"FLASHINFER doesn't take every head of {plan.arch.id} in {plan.release}: {error}",
@@ -124,7 +135,7 @@ def mla_backend_missing(plan: Plan) -> Verdict:
     return Finding(
         f"{plan.arch.id} has {kind}, which finds no backend here: {error}",
         (f"the GPU is {plan.gpu.name} ({plan.gpu.capability})",) if plan.gpu else (),
-        plan.with_flag("--kv-cache-dtype", "auto") if plan.kv_cache_dtype != "auto" else "",
+        freed(plan, *_UNFORCED, {"--kv-cache-dtype": "auto"}, *_PLAIN),
     )
 
 
