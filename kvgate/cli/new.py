@@ -51,6 +51,7 @@ def command(record_id: str | None, records: Path | None, anyway: bool, **given: 
     from kvgate.cli.newdraft import Draft
     from kvgate.cli.newfacts import Facts, facts, known_as, read_log
     from kvgate.cli.newfiles import Made, checkout
+    from kvgate.cli.newprompt import Asking
     from kvgate.errors import InputError
     from kvgate.records.home import records_home
     from kvgate.records.lint import lint
@@ -78,13 +79,14 @@ def command(record_id: str | None, records: Path | None, anyway: bool, **given: 
         for line in found.told():
             click.echo(f"read {line}", err=True)
     draft = Draft(record_id or "", given, found, vocabulary_of(folder))
-    if ask:
-        draft.ask(_SEVERITIES)
     # The one clock of kvgate: the day on which somebody writes a record.
-    new = draft.finished(datetime.datetime.now(tz=datetime.UTC).date())
+    today = datetime.datetime.now(tz=datetime.UTC).date()
+    home = checkout(folder)
+    if ask:
+        draft.ask(_SEVERITIES, Asking(folder, today), rule=home is not None)
+    new = draft.finished(today)
     if anyway and new.sample:
         new = replace(new, also=tuple(sorted(known_as(new.sample))))
-    home = checkout(folder)
     if new.rule and home is None:
         raise InputError(
             "a rule is Python of kvgate, and is written in a checkout of its repository only",
@@ -95,12 +97,14 @@ def command(record_id: str | None, records: Path | None, anyway: bool, **given: 
         if home is not None and new.rule
         else Made(((create(folder, new), "the record, a draft that lints"),))
     )
-    for path, what in made.files:
-        click.echo(f"{path}  ({what})")
-    for note in made.notes:
-        click.echo(f"note: {note}")
     first = made.files[0][0]
     left = lint([first], rules={*rules(), new.rule})
+    for path, what in made.files:
+        click.echo(f"{path}  ({what.removesuffix(' that lints') if left else what})")
+    for note in made.notes:
+        click.echo(f"note: {note}")
+    if given["gpu"] and not new.hits:
+        click.echo("note: the GPU stands nowhere yet: a record names it with a hit")
     for finding in left:
         click.echo(str(finding), err=True)
     program = _program()

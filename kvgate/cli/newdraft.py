@@ -9,7 +9,9 @@ from typing import Any
 
 import click
 
+from kvgate.catalog.gpus import gpu
 from kvgate.cli.newfacts import Facts, fitting
+from kvgate.cli.newprompt import Asking, Check, prompt
 from kvgate.errors import InputError, nearest
 from kvgate.records.new import NewRecord
 from kvgate.records.newrule import Trial
@@ -40,35 +42,61 @@ class Draft:
         """The module that a new rule goes into: as given, else the first concept's name."""
         return str(self.given["theme"] or self.given["concepts"][0].replace("-", "_"))
 
-    def ask(self, severities: Sequence[str]) -> None:
-        """Ask at the terminal for what is missing; an empty answer leaves out what may be."""
-        self._question("title", "What happens, in a sentence")
+    def ask(self, severities: Sequence[str], asking: Asking, *, rule: bool) -> None:
+        """Ask at the terminal for what is missing; an empty answer leaves out what may be.
+
+        An answer that can't stand is asked for again at once, so that no later one is lost.
+        ``rule`` says whether a rule can be written here.
+        """
+        given = self.given
+        self._question("title", "What happens, in a sentence", check=asking.title)
         if not self.id:
-            self.id = click.prompt("Its id, for ever", self._id())
+            self.id = prompt("Its id, for ever", self._id() or None, asking.id, show=True)
         self._question("severity", "How bad", choice=click.Choice(severities))
-        if not self.given["concepts"]:
-            text = f"{self.given['title']} {self.given['sample']}"
+        if not given["concepts"]:
+            text = f"{given['title']} {given['sample']}"
             likely = ", ".join(fitting(self.words.concepts, text)[:3])
-            answer = click.prompt("Concepts of concepts.toml, with commas", likely or None)
-            self.given["concepts"] = tuple(answer.replace(",", " ").split())
-        self._question("engine", "The engine, with the version it was seen on", optional=True)
-        self._question("source", "The https address where it was reported", optional=True)
-        if self.given["hits"] or self.given["rule"]:
-            return
-        hit = click.prompt(
-            "A command line that is hit (nothing: no rule)", self.told.command, show_default=True
+            answer = prompt("Concepts of concepts.toml, with commas", likely or None,
+                            lambda said: self._known(_listed(said)), show=True)  # fmt: skip
+            given["concepts"] = _listed(answer)
+        self._question(
+            "engine", "The engine, with the version it was seen on", check=asking.engine,
+            optional=True,
+        )  # fmt: skip
+        self._question(
+            "source", "The https address where it was reported", check=asking.source, optional=True
         )
-        if not hit.strip():
+        if rule and not given["hits"] and not given["rule"]:
+            self._ask_for_trials(asking)
+
+    def _ask_for_trials(self, asking: Asking) -> None:
+        """Ask for a hit and for what parts a miss from it; without both there is no rule."""
+        given = self.given
+
+        hit = prompt(
+            "A command line that is hit (a blank: no rule)", self.told.command,
+            lambda run: asking.trial(self._trial(run)), show=True,
+        )  # fmt: skip
+        if not hit:
             return
-        self.given["hits"] = (hit.strip(),)
-        self._question("gpu", "The GPU it was seen on", optional=True)
-        miss = click.prompt("A command line that is not hit", "", show_default=False).strip()
+        self._question("gpu", "The GPU it was seen on", check=asking.gpu, optional=True)
+        struck = self._trial(hit)
+        ends = {name: str(given[name] or "") for name in ("introduced", "fixed")}
+
+        def parted(miss: Trial) -> None:
+            asking.parted(struck, miss, **ends)
+
+        miss = prompt("A command line that is not hit", "", lambda run: parted(self._trial(run)))
+        key = "misses"
+        if not miss:
+            miss = prompt(
+                "Or a GPU, or a version such as vllm==0.22.0, where the first is none "
+                "(nothing: no rule)", "",
+                lambda other: parted(self._trial(hit, **_where(other))),
+            )  # fmt: skip
+            key = "miss_engine" if "==" in miss else "miss_gpu"
         if miss:
-            self.given["misses"] = (miss,)
-        else:
-            other = click.prompt("Or a GPU or a version where this one isn't").strip()
-            key = "miss_engine" if "==" in other else "miss_gpu"
-            self.given[key] = (other,)
+            given["hits"], given[key] = (hit,), (miss,)
 
     def finished(self, today: datetime.date) -> NewRecord:
         """The record. Raises InputError that names everything that is missing or unknown."""
@@ -81,10 +109,9 @@ class Draft:
                 f"a new record needs {', '.join(missing)}",
                 hint='kvgate new --title "What happens" --severity surprise --concept mla',
             )
-        for word in given["concepts"]:
-            if word not in self.words:
-                hint = f"{nearest(word, self.words.concepts)}; {self.words.path} lists all"
-                raise InputError(f"unknown concept {word!r}", hint=hint)
+        self._known(given["concepts"])
+        if given["gpu"]:
+            gpu(given["gpu"])
         engine, _, version = str(given["engine"] or "").partition("==")
         hits = tuple(self._trial(run) for run in given["hits"])
         misses = self._misses(hits)
@@ -117,17 +144,17 @@ class Draft:
             **{name: value for name, value in texts.items() if value},
         )
 
-    def _trial(self, run: str, *, gpu: str = "", engine: str = "", because: str = "") -> Trial:
+    def _trial(self, run: str, *, on: str = "", engine: str = "", because: str = "") -> Trial:
         spec = str(self.given["engine"] or "")
         return Trial(
-            run, gpu or self.given["gpu"] or "", engine or (spec if "==" in spec else ""), because
+            run, on or self.given["gpu"] or "", engine or (spec if "==" in spec else ""), because
         )
 
     def _misses(self, hits: Sequence[Trial]) -> tuple[Trial, ...]:
         given = self.given
         asked = [{"run": run} for run in given["misses"]]
         if hits:
-            asked += [{"run": hits[0].run, "gpu": card} for card in given["miss_gpu"]]
+            asked += [{"run": hits[0].run, "on": card} for card in given["miss_gpu"]]
             asked += [{"run": hits[0].run, "engine": spec} for spec in given["miss_engine"]]
         reasons = [*given["because"], *[""] * len(asked)]
         return tuple(
@@ -139,11 +166,28 @@ class Draft:
         words = re.sub(r"[^a-z0-9]+", "-", words).strip("-")
         return words if len(words) <= _LONGEST_ID else words[: _LONGEST_ID + 1].rpartition("-")[0]
 
+    def _known(self, concepts: Sequence[str]) -> None:
+        for word in concepts:
+            if word not in self.words:
+                hint = f"{nearest(word, self.words.concepts)}; {self.words.path} lists all"
+                raise InputError(f"unknown concept {word!r}", hint=hint)
+
     def _question(
         self, name: str, text: str, *, choice: click.Choice[str] | None = None,
-        optional: bool = False,
+        check: Check | None = None, optional: bool = False,
     ) -> None:  # fmt: skip
         if self.given[name]:
             return
         default = "" if optional else None
-        self.given[name] = click.prompt(text, default, type=choice, show_default=False)
+        if choice is not None:
+            self.given[name] = click.prompt(text, default, type=choice, show_default=False)
+        else:
+            self.given[name] = prompt(text, default, check)
+
+
+def _listed(words: str) -> tuple[str, ...]:
+    return tuple(words.replace(",", " ").split())
+
+
+def _where(other: str) -> dict[str, str]:
+    return {"engine": other} if "==" in other else {"on": other}

@@ -26,7 +26,7 @@ from kvgate.records.newrule import (
 from kvgate.rules.decisive import Condition, decisive
 from kvgate.rules.registry import rules
 
-__all__ = ["Checkout", "Made", "checkout"]
+__all__ = ["Checkout", "Made", "checkout", "trial_plan"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,8 +55,15 @@ class Checkout:
         written: then a run was cut off, and this one ends it. Raises InputError where the hits and
         misses can't be read, where nothing parts them, and where a file can't be written.
         """
-        hits = [_plan(t) for t in new.hits]
-        misses = [_plan(t) for t in new.misses]
+        hits = [trial_plan(t) for t in new.hits]
+        misses = [trial_plan(t) for t in new.misses]
+        # What is there is read under the lock as well: two at once would lose each other's rule.
+        with locked(self.root / "kvgate" / "rules" / "registry.py"):
+            return self._write(new, theme, hits, misses)
+
+    def _write(
+        self, new: NewRecord, theme: str, hits: Sequence[Plan], misses: Sequence[Plan]
+    ) -> Made:
         path = self.root / "kvgate" / "rules" / f"{theme}.py"
         old = path.read_text(encoding="utf-8") if path.exists() else None
         affected = {"introduced": new.introduced, "fixed": new.fixed}
@@ -101,7 +108,7 @@ class Checkout:
     def _all(
         self, new: NewRecord, texts: Sequence[tuple[Path, str, str]], notes: tuple[str, ...]
     ) -> Made:
-        with locked(self.root / "kvgate" / "rules" / "registry.py"), _undone() as written:
+        with _undone() as written:
             for path, text, _ in texts:
                 written.put(path, text)
             if texts:
@@ -164,7 +171,8 @@ def _undone() -> Iterator[_Written]:
         raise
 
 
-def _plan(trial: Trial) -> Plan:
+def trial_plan(trial: Trial) -> Plan:
+    """A hit or miss as a plan. Raises InputError where it starts not just one engine."""
     made = read_deployments(trial.run, "<command line>", engine=trial.engine or None)
     if len(made) != 1:
         raise InputError(

@@ -18,7 +18,7 @@ from kvgate.records.newrule import Trial
 from kvgate.records.published import ADDRESS
 from kvgate.records.record import read_record
 
-__all__ = ["NewRecord", "create", "record_text", "signature_of"]
+__all__ = ["NewRecord", "create", "record_text", "refuse_used", "signature_of"]
 
 _PLAIN = re.compile(r"[A-Za-z][A-Za-z0-9 _./+()'-]*\Z")
 # What differs from log to log, the longer kinds first: addresses and ids, numbers.
@@ -93,14 +93,8 @@ def create(folder: Path, new: NewRecord) -> Path:
     """
     text = record_text(new)
     path = folder / f"{new.id}.md"
-    known = register.read_register(folder / register.FILE)
-    used = InputError(
-        f"the id {new.id!r} was used before",
-        hint="an id belongs to one record for ever; choose another",
-        place=Place(path.as_posix()),
-    )
-    if new.id in known:
-        raise used
+    refuse_used(folder, new.id)
+    used = _used(path)
     there = file.read(path, folder) if os.path.lexists(path) else None
     if there is not None and there != text:
         used.hint = (
@@ -116,8 +110,9 @@ def create(folder: Path, new: NewRecord) -> Path:
         raise used from None
     except OSError as error:
         why = error.strerror or str(error)
+        hint = "" if folder.is_dir() else f"make the folder {folder.as_posix()} first"
         place = Place(path.as_posix())
-        raise InputError(f"the record can't be written: {why}", place=place) from None
+        raise InputError(f"the record can't be written: {why}", hint=hint, place=place) from None
     try:
         mine = register.add_ids(folder / register.FILE, [new.id])
     except InputError:
@@ -127,6 +122,20 @@ def create(folder: Path, new: NewRecord) -> Path:
     if not mine:  # of several runs with one text, the id belongs to the one that registered it
         raise used
     return path
+
+
+def refuse_used(folder: Path, record_id: str) -> None:
+    """Raise InputError where the folder's register holds this id already."""
+    if record_id in register.read_register(folder / register.FILE):
+        raise _used(folder / f"{record_id}.md")
+
+
+def _used(path: Path) -> InputError:
+    return InputError(
+        f"the id {path.stem!r} was used before",
+        hint="an id belongs to one record for ever; choose another",
+        place=Place(path.as_posix()),
+    )
 
 
 def signature_of(line: str) -> str:

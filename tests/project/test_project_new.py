@@ -228,22 +228,18 @@ def test_what_is_missing_or_unknown_is_said_and_nothing_is_written(
     assert list(folder.iterdir()) == []
 
 
-@pytest.mark.skipif(os.name != "posix", reason="a terminal of its own is POSIX")
-def test_at_a_terminal_what_is_missing_is_asked_for(tmp_path: Path) -> None:
+def at_a_terminal(folder: Path, *arguments: str, answers: list[str]) -> tuple[int, str]:
+    """``kvgate new`` as a person runs it: its exit status, and what the terminal shows."""
     import pty
     import select
 
-    folder = tmp_path / "gotchas"
-    folder.mkdir()
-    (tmp_path / "engine.log").write_text(LOG, encoding="utf-8")
     asked, terminal = pty.openpty()
     process = subprocess.Popen(
-        [str(Path(sys.executable).parent / "kvgate"), "new", "--records", str(folder)],
-        cwd=tmp_path, stdin=terminal, stdout=terminal, stderr=terminal,
+        [sys.executable, "-B", "-c", "from kvgate.cli import main; main()", "new", *arguments],
+        cwd=folder, stdin=terminal, stdout=terminal, stderr=terminal,
+        env={**os.environ, "COLUMNS": "80", "PYTHONPATH": str(folder)},
     )  # fmt: skip
     os.close(terminal)
-    answers = ["engine.log", TITLE, "", "blocks-start", "flashinfer",
-               "https://github.com/org/project/issues/1", " "]  # fmt: skip
     os.write(asked, "".join(f"{answer}\n" for answer in answers).encode())
     shown = b""
     while select.select([asked], [], [], 60)[0]:
@@ -255,8 +251,81 @@ def test_at_a_terminal_what_is_missing_is_asked_for(tmp_path: Path) -> None:
             break
         shown += block
     os.close(asked)
-    assert process.wait(60) == 0, shown.decode()
+    return process.wait(60), shown.decode().replace("\r\n", "\n")
+
+
+terminals = pytest.mark.skipif(os.name != "posix", reason="a terminal of its own is POSIX")
+
+
+@terminals
+def test_at_a_terminal_what_is_missing_is_asked_for(tmp_path: Path) -> None:
+    folder = tmp_path / "gotchas"
+    folder.mkdir()
+    (tmp_path / "engine.log").write_text(LOG, encoding="utf-8")
+    # No hit is asked for: this is no checkout, where no rule can be written.
+    answers = ["engine.log", TITLE, "", "blocks-start", "flashinfer",
+               "https://github.com/org/project/issues/1"]  # fmt: skip
+    status, shown = at_a_terminal(tmp_path, "--records", str(folder), answers=answers)
+    assert status == 0, shown
     text = (folder / f"{ID}.md").read_text(encoding="utf-8")
     assert f"title: {TITLE}" in text
     assert 'introduced: "0.33.0"  # seen there; was it older?' in text
-    assert "next:" in shown.decode()
+    assert "next:" in shown
+    assert "that is hit" not in shown
+
+
+@terminals
+def test_an_answer_that_can_t_stand_is_asked_for_again(tmp_path: Path) -> None:
+    folder = tmp_path / "gotchas"
+    folder.mkdir()
+    (folder / "ids.txt").write_text("an-old-id\n", encoding="utf-8")
+    answers = ["", "short", TITLE, "an-old-id", "An Id", "a-new-id", "worst", "slower",
+               "nonsense", "flashinfer", "vlm", "vllm==0.33.0", "http://github.com/org",
+               ""]  # fmt: skip
+    status, shown = at_a_terminal(tmp_path, "--records", str(folder), answers=answers)
+    assert status == 0, shown
+    assert shown.count(": Error: ") == 7
+    for words in ("at least 12 characters", "was used before", "can't be 'An Id'",
+                  "unknown concept 'nonsense'", "did you mean 'vllm'",
+                  "begins with https://"):  # fmt: skip
+        assert words in shown.replace("\n", " ")
+    assert 'introduced: "0.33.0"' in (folder / "a-new-id.md").read_text(encoding="utf-8")
+
+
+@terminals
+@pytest.mark.slow
+@pytest.mark.parametrize(("last", "rule"), [("", False), ("A100 80GB", True)])
+def test_a_hit_without_a_miss_leaves_the_rule_out(repository: Path, last: str, rule: bool) -> None:
+    # Not one: a command that is no engine's, a GPU that isn't known, a miss that is the hit.
+    hit = "vllm serve Qwen/Qwen3-8B --attention-backend FLASHINFER --enforce-eager"
+    answers = [TITLE, "", "slower", "flashinfer", "", "ls -l", "", hit, "", "no-such-card", last]
+    status, shown = at_a_terminal(repository, "--log", "engine.log", answers=answers)
+    assert status == 0, shown
+    assert shown.count(": Error: ") == 3, shown
+    assert (repository / "kvgate" / "rules" / "flashinfer.py").exists() is rule
+    assert ("\nrule: " in (repository / "gotchas" / f"{ID}.md").read_text("utf-8")) is rule
+
+
+@pytest.mark.slow
+def test_two_at_once_lose_no_rule_of_one_theme(repository: Path) -> None:
+    def begin(name: str, size: str) -> subprocess.Popen[str]:
+        return subprocess.Popen(
+            [sys.executable, "-B", "-c", "from kvgate.cli import main; main()", "new", name,
+             "--title", f"{TITLE}, seen with {name}", "--severity", "slower",
+             "--concept", "flashinfer", "--hit", f"vllm serve Qwen/Qwen3-8B --block-size {size}",
+             "--miss", "vllm serve Qwen/Qwen3-8B"],
+            cwd=repository, env={**os.environ, "PYTHONPATH": str(repository)},
+            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+        )  # fmt: skip
+
+    names = [f"twin-{number}" for number in range(3)]
+    for process in [begin(n, str(16 * 2**i)) for i, n in enumerate(names)]:
+        assert process.wait(120) == 0
+        process.stdout.close()  # type: ignore[union-attr]
+    module = (repository / "kvgate" / "rules" / "flashinfer.py").read_text(encoding="utf-8")
+    assert all(f"def {n.replace('-', '_')}(" in module for n in names)
+
+
+def test_a_gpu_that_has_no_place_is_said(run: Run) -> None:
+    assert "the GPU stands nowhere yet" in run("new", "an-id", *BASIC, "--gpu", "H100").stdout
+    assert "unknown GPU 'H1000'" in run("new", "another-id", *BASIC, "--gpu", "H1000").stderr
