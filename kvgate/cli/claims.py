@@ -28,7 +28,8 @@ def command(paths: tuple[str, ...], fix: bool, write: bool, form: Format) -> Non
     """Run the claims of records: PATHS are files, folders, or ids of kvgate's own; all without any.
 
     Each expression is computed anew and compared with the page, and each rule is tried on the hits
-    and misses of its record. A run in which nothing was compared is a failure.
+    and misses of its record. A record needs no claim; claims of which none was
+    compared are a failure, and so is a run without a record.
     """
     from kvgate.claims import default_namespace, run
     from kvgate.cli.trial import tried
@@ -41,7 +42,7 @@ def command(paths: tuple[str, ...], fix: bool, write: bool, form: Format) -> Non
         reports = [(record, run(record.claims, namespace)) for record in records]
     found += [d for _, report in reports for d in report.diagnostics]
     empty = nothing_ran((r for _, r in reports), path=paths[0] if paths else "gotchas")
-    if empty:
+    if empty and not found:
         found.append(empty)
     found += [d for record in records for d in tried(record, Path(record.path).parent)]
     if fix:

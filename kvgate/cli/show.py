@@ -46,6 +46,8 @@ def page(front: Mapping[str, Any], text: Page) -> str:
     for a in front.get("affects") or ():
         ends = (a.get(name) for name in ("introduced", "fixed", "last_affected"))
         head.append(f"affects {Range(a['engine'], *ends)}")
+    if front.get("reason"):
+        head.append(f"{front['status']}: {front['reason']}")
     head += [f"{r['type']}: {r['id']}" for r in front.get("related") or ()]
     parts = ["\n".join(head)]
     for section in text.sections:

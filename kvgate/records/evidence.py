@@ -38,7 +38,12 @@ def check(
     for note in footnotes(prose):
         used.add(note.name)
         if sources and note.name not in claims and note.name not in named:
-            hint = nearest(note.name, [*claims, *named])
+            known = [*claims, *named]
+            hint = (
+                nearest(note.name, known) if known
+                else f"it has none: give a >>> line the comment '# claim: {note.name}', or write a "
+                "source with this id in the front matter"
+            )  # fmt: skip
             message = f"the footnote [^{note.name}] names no claim and no source of this record"
             yield lines.diagnostic("KV301", note.start, note.end, message, hint)
     for match in _DEFINITION.finditer(prose):

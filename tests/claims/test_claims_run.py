@@ -199,12 +199,19 @@ def test_a_page_whose_fences_prove_nothing_is_not_ok() -> None:
 
 
 def test_nothing_ran_is_a_finding_of_its_own() -> None:
-    empty = run(find("text", path="a.md"), NAMES)
-    problem = nothing_ran([empty, empty], path="gotchas")
+    idle = report(">>> a = 1\n")
+    problem = nothing_ran([idle, idle], path="gotchas")
     assert problem is not None
     assert (problem.code, problem.place.path) == ("KV335", "gotchas")
-    assert nothing_ran([empty, report(">>> 1\n1\n")], path="gotchas") is None
+    assert nothing_ran([idle, report(">>> 1\n1\n")], path="gotchas") is None
     assert nothing_ran([], path="gotchas") is not None
+
+
+def test_pages_that_claim_nothing_have_nothing_to_prove() -> None:
+    empty = run(find("text", path="a.md"), NAMES)
+    assert nothing_ran([empty, empty], path="gotchas") is None
+    # What is wrong says why nothing ran.
+    assert nothing_ran([empty, report(">>> import os\n")], path="gotchas") is None
 
 
 def test_a_claim_changed_by_one_unit_fails_at_its_line() -> None:

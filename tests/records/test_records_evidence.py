@@ -138,6 +138,8 @@ def test_a_footnote_names_a_claim_or_a_source() -> None:
     found = faults("One[^kv-size]. Two[^kv-sise] and [^report].", ("kv-size",), ("report",))
     assert [(d.code, d.place.column, d.end_column) for d in found] == [("KV301", 19, 29)]
     assert "did you mean 'kv-size'" in found[0].hint
+    (alone,) = faults("One[^kv-size].", (), ())
+    assert "'# claim: kv-size'" in alone.hint
 
 
 def test_without_a_readable_front_matter_no_footnote_is_unknown() -> None:
