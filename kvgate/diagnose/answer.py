@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 
 from kvgate.diagnose.logtext import clean, log_lines
 from kvgate.diagnose.matcher import Hit, Matcher
-from kvgate.diagnose.redact import redact
 
 if TYPE_CHECKING:
     from kvgate.diagnose.context import Context
@@ -145,7 +144,7 @@ def _found(hits: Sequence[Hit]) -> Found:
     """One record's hits as one: each further signature of it that stands in the log adds a bit."""
     best = hits[0]
     score = min(1.0, best.score + 0.05 * (len(hits) - 1))
-    return Found(best.id, best.line, best.signature, round(score, 4), redact(best.text))
+    return Found(best.id, best.line, best.signature, round(score, 4), best.text)
 
 
 def _alarming(text: str) -> set[str]:

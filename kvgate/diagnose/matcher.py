@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from kvgate.diagnose.logtext import LONGEST, clean, strip_prefix
+from kvgate.diagnose.redact import redact
 from kvgate.diagnose.signature import Signature
 
 __all__ = ["Hit", "Matcher"]
@@ -17,14 +18,17 @@ _BEFORE, _AFTER = 2, 4
 # that was in vain so often, its words are common in this log and one more of them is asked for.
 _ANCHORS_TOGETHER, _IN_VAIN = 2, 20
 _JOINED = 0.97
+# Characters of the line that are shown around a find.
+_SHOWN_BEFORE, _SHOWN_AFTER, _LONGEST_WORD = 40, 200, 80
 
 
 @dataclass(frozen=True, slots=True)
 class Hit:
     """One place of the log that a signature fits.
 
-    ``line`` is 1-based; ``text`` is the cleaned text there; ``score`` is between 0 and 1: how much
-    of the signature shows, weighed by how specific the signature is. ``share`` is the first factor.
+    ``line`` is 1-based; ``text`` is the text there, cleaned and redacted; ``score`` is between 0
+    and 1: how much of the signature shows, weighed by how specific the signature is. ``share`` is
+    the first factor.
     """
 
     id: str
@@ -143,7 +147,7 @@ class Matcher:
             for text, factor in texts:
                 found = signature.find(text, cut=cut)
                 if found:
-                    shown = text[max(0, found.start - 40) : found.end + 200]
+                    shown = _shown(signature, text, found.start, found.end, cut=cut)
                     return shown, round(found.share * specific * factor, 4), found.share
         return None
 
@@ -155,6 +159,30 @@ def _near_anchor(line: str, anchors: tuple[str, ...]) -> str:
     at = next((place for word in anchors if (place := line.find(word)) >= 0), 0)
     start = max(0, at - LONGEST // 2)
     return line[start : start + LONGEST]
+
+
+def _shown(signature: Signature, text: str, start: int, end: int, *, cut: bool) -> str:
+    """The find with some words around it, redacted while all is there by which a secret is known.
+
+    Half a token has no mark of its own, and its other half would be shown.
+    """
+    whole = redact(text)
+    again = signature.find(whole, cut=cut)
+    if again:
+        before, here, after = (
+            whole[: again.start],
+            whole[again.start : again.end],
+            whole[again.end :],
+        )
+    else:  # what was taken out stood in a hole that asks for a number
+        before, here, after = redact(text[:start]), redact(text[start:end]), redact(text[end:])
+    at = len(before) - _SHOWN_BEFORE
+    if at > 0:
+        # From the beginning of a word on, unless it has none nearby.
+        lowest = max(0, at - _LONGEST_WORD)
+        blank = before.rfind(" ", lowest, at + 1)
+        before = before[blank + 1 if blank >= 0 or lowest == 0 else at :]
+    return before + here + after[:_SHOWN_AFTER]
 
 
 def _specific(signature: Signature) -> float:

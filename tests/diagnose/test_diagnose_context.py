@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -92,6 +93,59 @@ def test_what_is_shown_names_no_host_path_token_or_user() -> None:
     shown = redact(text)
     for secret in ("abcdef", "10.1.2.3", "ada", "hf_", "internal", "node7"):
         assert secret not in shown, shown
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "vllm serve m --api-key s3cret --port 1",
+        "'--api-key', 's3cret', '--port'",
+        "non-default args: {'api_key': ['s3cret'], 'port': 1}",
+        "api_key='s3cret', port=1",
+        '{"password": "s3cret"}',
+        "HUGGING_FACE_HUB_TOKEN=s3cret",
+        "AWS_SECRET_ACCESS_KEY=s3cret/x",
+        "Authorization: Basic s3cret",
+        "'authorization': 'Bearer s3cret'",
+        "https://ada:s3cret@example.org/v2",
+        "github_pat_11s3cret99",
+        "a worker at 2001:db8::3e77 and fe80::3e77",
+    ],
+)
+def test_a_secret_is_masked_in_the_form_in_which_a_log_has_it(text: str) -> None:
+    shown = redact(text)
+    assert "s3cret" not in shown
+    assert "3e77" not in shown
+    assert "<" in shown
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "vllm serve m --hf-overrides x --max-num-batched-tokens 8192",
+        "KV cache bytes per token: 147456, tokens: 30, token=5",
+        "0.04.120.007 W llama_context: n_ctx",
+        "api_key=None, 'api_key': None",
+        "c10::Error at 12:00:01 in std::vector",
+        "authorization failed",
+    ],
+)
+def test_what_is_no_secret_is_left_as_it_is(text: str) -> None:
+    assert redact(text) == text
+
+
+@pytest.mark.parametrize("far", [6, 20, 39, 60, 200])
+def test_a_secret_that_the_shown_text_begins_in_is_masked(far: int) -> None:
+    line = f"x=hf_{'s3cret' * far} ValueError: one two three four"
+    (found,) = diagnose([line], [("a", "one two three four")]).matches
+    assert "s3cret" not in found.text
+    assert found.text.endswith("<token> ValueError: one two three four")
+
+
+def test_the_shown_text_begins_with_a_whole_word() -> None:
+    line = f"{'word ' * 30}a.long.name.of.an.exception.in.a.package: one two three four"
+    (found,) = diagnose([line], [("a", "one two three four")]).matches
+    assert found.text.startswith("a.long.name")
 
 
 @given(st.text(max_size=400))
