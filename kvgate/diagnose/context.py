@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from kvgate.diagnose.logtext import clean, log_lines
+from kvgate.diagnose.redact import redact
 
 __all__ = ["Context", "context"]
 
@@ -93,7 +94,7 @@ class Context:
         return " ".join(words)
 
     def grounds(self) -> str:
-        """What was read, in words, for the answer to say on what grounds it chose."""
+        """What was read, in words and redacted: on what grounds an answer was chosen."""
         facts = [
             f"{self.engine} {self.version}".strip(),
             self.model or self.architecture,
@@ -104,7 +105,8 @@ class Context:
                 if name not in ("model", "model_path")
             ),
         ]
-        return ", ".join(dict.fromkeys(fact for fact in facts if fact))
+        # Settings hold keys and paths as well: what is said of them is shown.
+        return redact(", ".join(dict.fromkeys(fact for fact in facts if fact)))
 
 
 def context(text: str) -> Context:

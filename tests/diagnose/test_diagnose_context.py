@@ -134,6 +134,14 @@ def test_what_is_no_secret_is_left_as_it_is(text: str) -> None:
     assert redact(text) == text
 
 
+def test_the_grounds_of_an_answer_hold_no_secret() -> None:
+    args = "{'model': '/home/ada/x', 'api_key': 's3cret', 'host': 'a.corp', 'tp': 8}"
+    said = context(f"INFO non-default args: {args}").grounds()
+    assert "tp=8" in said
+    for secret in ("s3cret", "ada", "a.corp"):
+        assert secret not in said
+
+
 @pytest.mark.parametrize("far", [6, 20, 39, 60, 200])
 def test_a_secret_that_the_shown_text_begins_in_is_masked(far: int) -> None:
     line = f"x=hf_{'s3cret' * far} ValueError: one two three four"

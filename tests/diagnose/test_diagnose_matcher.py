@@ -138,6 +138,7 @@ def test_any_bytes_decode(data: bytes) -> None:
         ("[2026-11-30 12:00:01 TP0] text", "text"),
         ("2026-11-30T12:00:01.123456Z stderr F text", "text"),
         ("INFO 11-30 12:00:00 [a.py:1] text (b)", "text (b)"),
+        ("0.04.120.007 W text", "text"),
         ("ValueError: text", "ValueError: text"),
     ],
 )
