@@ -50,7 +50,7 @@ def command(record_id: str | None, records: Path | None, anyway: bool, **given: 
     """
     from kvgate.cli.newdraft import Draft
     from kvgate.cli.newfacts import Facts, facts, known_as, read_log
-    from kvgate.cli.newfiles import Made, checkout
+    from kvgate.cli.newfiles import Made, checkout, judged
     from kvgate.cli.newprompt import Asking
     from kvgate.errors import InputError
     from kvgate.records.home import records_home
@@ -88,10 +88,13 @@ def command(record_id: str | None, records: Path | None, anyway: bool, **given: 
     if anyway and new.sample:
         new = replace(new, also=tuple(sorted(known_as(new.sample))))
     if new.rule and home is None:
-        raise InputError(
-            "a rule is Python of kvgate, and is written in a checkout of its repository only",
-            hint="leave --hit and --miss out, or run this in a checkout",
-        )
+        if new.rule not in rules():
+            raise InputError(
+                "a rule is Python of kvgate, and is written in a checkout of its repository only",
+                hint="leave --hit and --miss out, name a rule that kvgate has with --rule, or run "
+                "this in a checkout",
+            )
+        judged(new)
     made = (
         home.write(new, draft.theme)
         if home is not None and new.rule

@@ -26,7 +26,7 @@ from kvgate.records.newrule import (
 from kvgate.rules.decisive import Condition, decisive
 from kvgate.rules.registry import rules
 
-__all__ = ["Checkout", "Made", "checkout", "trial_plan"]
+__all__ = ["Checkout", "Made", "checkout", "judged", "trial_plan"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +76,7 @@ class Checkout:
             conditions, parted = (), ((),) * len(misses)
         function = function_text(new.rule, new.title, conditions, _fix(misses, parted))
         if known and (old is None or not has_function(old, function)):
-            _try(new, hits, misses)
+            _judged(new, hits, misses)
             return self._all(new, [], ())
         told = [
             replace(t, because=t.because or "; ".join(c.otherwise(m) for c in parts))
@@ -181,7 +181,12 @@ def trial_plan(trial: Trial) -> Plan:
     return plan(made[0], gpu=trial.gpu or None)
 
 
-def _try(new: NewRecord, hits: Sequence[Plan], misses: Sequence[Plan]) -> None:
+def judged(new: NewRecord) -> None:
+    """Raise InputError where a rule that kvgate has doesn't judge the hits and misses so."""
+    _judged(new, [trial_plan(t) for t in new.hits], [trial_plan(t) for t in new.misses])
+
+
+def _judged(new: NewRecord, hits: Sequence[Plan], misses: Sequence[Plan]) -> None:
     from kvgate.rules.stale import answer
 
     for trial, made in zip(new.hits, hits, strict=True):

@@ -61,3 +61,26 @@ def test_claims_of_which_none_ran_are_one_finding(tmp_path: Path, fence: str, co
     said = CliRunner().invoke(cli, ["claims", str(record), "--format", "json"])
     assert said.exit_code == 1
     assert said.stdout.count('"code"') == said.stdout.count(f'"code": "{code}"') == 1
+
+
+@pytest.mark.parametrize(
+    ("rule", "forced", "words"),
+    [
+        ("forced_backend_refuses_head_size", " --attention-backend FLASHINFER", ""),
+        ("forced_backend_refuses_head_size", "", "does not report"),
+        ("a_rule_of_our_own", " --attention-backend FLASHINFER", "in a checkout"),
+    ],
+)
+def test_a_record_of_one_s_own_may_name_a_rule_that_kvgate_has(
+    tmp_path: Path, rule: str, forced: str, words: str
+) -> None:
+    run = "vllm serve google/gemma-4-31B-it"
+    done = CliRunner().invoke(cli, [
+        "new", "our-own-gotcha", "--records", str(tmp_path), "--title", "Ours alone is slow",
+        "--severity", "slower", "--concept", "flashinfer", "--engine", "vllm==0.19.1",
+        "--gpu", "H100", "--rule", rule, "--hit", run + forced, "--miss", run,
+        "--because", "nothing is forced",
+    ])  # fmt: skip
+    said = str(done.exception) if words else done.stdout
+    assert words in said
+    assert (tmp_path / "our-own-gotcha.md").exists() is (words == "")
