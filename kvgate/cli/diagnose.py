@@ -29,6 +29,7 @@ def command(file: str, most: int, as_json: bool) -> None:
 
     Exit status 1 when a record was found, 0 when none fits.
     """
+    from kvgate.cli.terminal import wrapped
     from kvgate.diagnose import diagnose
     from kvgate.records.heads import known as records
 
@@ -42,16 +43,17 @@ def command(file: str, most: int, as_json: bool) -> None:
     if answer.matches:
         for match in answer.matches[:most]:
             click.echo(f"{click.style(match.id, bold=True)}  line {match.line}")
-            click.echo(f"    {titles[match.id]}")
+            click.echo(wrapped(titles[match.id], 4))
             click.echo(f"    {click.style(match.text, dim=True)}")
             if match.grounds:
-                click.echo(f"    {match.grounds}")
+                click.echo(wrapped(match.grounds, 4))
         click.echo(f"\nmore: kvgate show {answer.matches[0].id}")
     else:
         click.echo("no record's signature stands in this log")
     for record_id, _ in answer.guesses:
         engines = ", ".join(sorted(records_of[record_id].engines))
-        click.echo(f"  a guess by its words ({engines}): {record_id}: {titles[record_id]}")
+        guess = f"a guess by its words ({engines}): {record_id}: {titles[record_id]}"
+        click.echo(wrapped(guess, 2))
     if not answer.matches:
         click.echo(f"to write it down: kvgate new --log {file}")
     raise SystemExit(1 if answer.matches else 0)

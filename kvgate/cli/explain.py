@@ -11,11 +11,12 @@ __all__ = ["command"]
 @click.argument("code")
 def command(code: str) -> None:
     """Say what CODE, such as KV305, means, why it matters and what to do."""
+    from kvgate.cli.terminal import wrapped
     from kvgate.records.codes import code as known
 
     found = known(code)
     click.echo(click.style(f"{found.code}  {found.title}", bold=True))
     for text in (found.why, found.do):
         if text:
-            click.echo(f"\n{text}")
+            click.echo(f"\n{wrapped(text)}")
     click.echo(f"\nmore: {found.page}")

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import os
+import shutil
 import sys
+import textwrap
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
 
-__all__ = ["console", "show"]
+__all__ = ["console", "show", "wrapped"]
 
 # What a pipe or a file gets: a line for each thing that is said, whatever its length, so that grep
 # finds a finding whole.
@@ -31,6 +33,17 @@ def console() -> Console:
         markup=False,
         emoji=False,
     )
+
+
+def wrapped(text: str, indent: int = 0) -> str:
+    """A sentence as a person reads it, without words cut in two; one line for a program."""
+    pad = " " * indent
+    if not sys.stdout.isatty():
+        return pad + text
+    return textwrap.fill(
+        text, max(shutil.get_terminal_size().columns, 2 * indent + 20), initial_indent=pad,
+        subsequent_indent=pad, break_long_words=False, break_on_hyphens=False,
+    )  # fmt: skip
 
 
 def show(what: RenderableType) -> None:
