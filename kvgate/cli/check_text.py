@@ -67,7 +67,9 @@ def _one(
         by_fact: dict[str, list[str]] = {}
         for open_ in undecided:
             by_fact.setdefault(open_.lacks, []).append(open_.id)
-        for lacks, ids in by_fact.items():
+        said = {u.lacks: _WORDS[u.what] for u in made.unknown if u.what == "model"}
+        for reason, ids in by_fact.items():
+            lacks = said.get(reason, reason)
             parts.append(Padding(Text(f"for want of {lacks}: {', '.join(ids)}"), (0, 0, 0, 2)))
     return parts
 
@@ -99,5 +101,8 @@ def _facts(made: Plan) -> list[str]:
         if pool is not None:
             tokens = f", {pool.tokens:,} tokens" if pool.tokens else ""
             lines.append(f"KV memory per GPU: {format_bytes(pool.memory.likely)}{tokens}")
-    lines += [f"unknown {u.what}: {u.lacks}" for u in made.unknown]
-    return lines
+    # One reason may leave several things unknown: it's said once.
+    of: dict[str, list[str]] = {}
+    for u in made.unknown:
+        of.setdefault(u.lacks, []).append(u.what)
+    return lines + [f"unknown {', '.join(whats)}: {lacks}" for lacks, whats in of.items()]

@@ -32,3 +32,10 @@ def test_a_strict_check_of_what_is_known_passes() -> None:
     done = CliRunner().invoke(cli, arguments)
     assert done.exit_code == 0
     assert "NOT DECIDED" not in done.output
+
+
+def test_one_reason_for_several_unknown_things_is_said_once() -> None:
+    done = CliRunner().invoke(cli, ["check", "vllm serve nobody/knows-this", "--gpu", "H100"])
+    assert "unknown model, gates, size: 'nobody/knows-this' is not" in done.output
+    assert done.output.count("is not in the catalogue") == 1
+    assert "for want of the model: " in done.output
