@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from contextlib import suppress
+from importlib import import_module
+from inspect import isclass, isfunction, signature
+from pkgutil import walk_packages
 from typing import Any
 
 from kvgate.architecture import (
@@ -28,8 +32,9 @@ __all__ = ["APART", "VERSIONS", "apart", "mixtures"]
 
 GIB = 1 << 30
 VERSIONS = (
-    "0.9.2", "0.10.2", "0.11.2", "0.12.0", "0.14.0", "0.16.0", "0.18.1", "0.20.2", "0.22.1",
-    "0.24.0", "0.26.0", "0.28.0", "0.29.0", "0.30.0", "0.31.0", "0.32.0", "0.33.0",
+    "0.9.2", "0.10.2", "0.11.2", "0.12.0", "0.13.0", "0.14.0", "0.15.1", "0.16.0", "0.17.1",
+    "0.18.1", "0.19.1", "0.20.0", "0.20.2", "0.21.0", "0.22.1", "0.23.0", "0.24.0", "0.25.1",
+    "0.26.0", "0.27.1", "0.28.0", "0.29.0", "0.30.0", "0.31.0", "0.32.0", "0.33.0",
 )  # fmt: skip
 
 
@@ -153,9 +158,26 @@ def _cards(dice: Dice) -> Iterator[str]:
             )  # fmt: skip
 
 
+def _defaults(dice: Dice) -> Iterator[str]:
+    """What a public function or a value of the lower floors takes where nobody says."""
+    for floor in ("architecture", "attention", "kvcache"):
+        package = import_module(f"kvgate.{floor}")
+        for found in walk_packages(package.__path__, f"{package.__name__}."):
+            module = import_module(found.name)
+            for name in getattr(module, "__all__", ()):
+                thing = getattr(module, name)
+                if isclass(thing) or isfunction(thing):
+                    with suppress(ValueError):  # a type that has no signature
+                        taken = signature(thing).parameters.values()
+                        told = [
+                            f"{of.name}={of.default!r}" for of in taken if of.default != of.empty
+                        ]
+                        yield f"{found.name}.{name} {told}"
+
+
 _ASKED: dict[str, Callable[[Dice], Iterator[str]]] = {
     "llama.cpp": _llamacpp, "tensorrt-llm": _tensorrt, "hand-off": _handoff, "changes": _changes,
-    "cards": _cards,
+    "cards": _cards, "defaults": _defaults,
 }  # fmt: skip
 APART = tuple(_ASKED)
 

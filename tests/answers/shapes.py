@@ -231,7 +231,8 @@ ODD: dict[str, tuple[dict[str, Any], ...]] = {
         {"use_expert_bias": True}, {"moe_shared_expert_intermediate_size": 64},
     )),
     **dict.fromkeys(("llama", "opt", "gpt2", "falcon", "bloom", "phi3", "mpt"), (
-        {"use_mla": True}, {"intermediate_size": [512, 1024]}, {"multi_query": True},
+        {"use_mla": True}, {"intermediate_size": [512, 1024]},
+        {"hidden_size": 16, "head_dim": None}, {"multi_query": True},
         {"new_decoder_architecture": True}, {"ffn_dim": 2048}, {"n_inner": 512},
         {"intermediate_size": None}, {"num_experts": 1},
     )),

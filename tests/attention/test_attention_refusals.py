@@ -9,6 +9,7 @@ import pytest
 
 from kvgate.architecture import model
 from kvgate.attention import Group, Report, answer, backends, head_sizes
+from kvgate.attention.batch import query_of
 from kvgate.attention.diff import changes
 from kvgate.attention.sglang import Model, Query, resolve
 from kvgate.attention.sglang.rows import answer_named
@@ -175,3 +176,14 @@ def test_a_release_before_minimax_m3_1_has_no_rule_for_it() -> None:
         told = resolve(Query(M31, (9, 0), f"sglang=={version}", flags, 183_359))
         assert told.error is None
         assert told.page_size == 64
+
+
+def test_a_row_of_a_plain_layer_has_no_width_of_a_latent() -> None:
+    def widths(row: dict[str, Any]) -> tuple[int, ...]:
+        asked = query_of({"v": "0.33.0", "sm": "9.0", "kv": "auto", **row})
+        return (
+            asked.kv_lora_rank, asked.qk_rope_head_dim, asked.qk_nope_head_dim, asked.v_head_dim,
+        )  # fmt: skip
+
+    assert widths({"head_size": 128}) == (0, 0, 0, 0)
+    assert widths({"head_size": 576, "mla": True}) == (512, 64, 128, 128)

@@ -146,3 +146,21 @@ def test_sinks_with_two_widths_take_flash_attention_4_on_hopper_since_0_20(
 
     assert version_of(128, sinks=True) == taken
     assert version_of(192, sinks=True) == version_of(128, sinks=False) == 3
+
+
+@pytest.mark.parametrize(("version", "wide"), [("0.28.0", 2), ("0.29.0", 4)])
+@pytest.mark.parametrize("sm", [(10, 0), (10, 3), (11, 0)])
+def test_flash_attention_4_has_heads_of_256_on_sm10_and_sm11_since_0_29(
+    version: str, wide: int, sm: tuple[int, int]
+) -> None:
+    place = device(release(f"vllm=={version}"), sm)
+    query = Query(sm=sm, head_size=256, flash_attn_version=4)
+
+    def taken(head: int, value: int | None, *, backend_can: bool = True) -> int | None:
+        return flash_attention_version(
+            place, query, head_size=head, head_size_v=value, takes_hd256=backend_can
+        )
+
+    assert taken(128, 128) == 4
+    assert taken(256, 256) == taken(256, None) == wide
+    assert taken(256, 128) == taken(192, 192) == taken(256, 256, backend_can=False) == 2

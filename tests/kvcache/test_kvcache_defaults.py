@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from math import gcd
 from typing import Any
 
 import pytest
@@ -130,3 +131,27 @@ def test_before_0_20_a_narrow_value_was_kept_as_wide_as_its_key() -> None:
     assert narrow is not None
     assert wide.blocks == GiB // (4 * 16 * 4 * (192 + 192) * 2)
     assert narrow.blocks == GiB // (4 * 16 * 4 * (192 + 128) * 2)
+
+
+@pytest.mark.parametrize(
+    ("version", "card", "step"),
+    [
+        # 0.18 and 0.19 align to 64, 0.20 to 0.26 to what the default backend's kernel takes.
+        ("0.19.1", "H100", 64), ("0.19.1", "B200", 64), ("0.20.2", "H100", 16),
+        ("0.20.2", "B200", 32), ("0.26.0", "B200", 32), ("0.26.0", "RTX 5090", 16),
+        ("0.27.0", "H100", 128), ("0.27.0", "B200", 128),
+    ],
+)  # fmt: skip
+def test_the_block_of_a_hybrid_with_latents_is_a_multiple_of_the_kernels(
+    version: str, card: str, step: int
+) -> None:
+    blocks = []
+    for tp in (1, 2, 4, 8):
+        pool = size(
+            "moonshotai/Kimi-Linear-48B-A3B", gpu=card, engine=f"vllm=={version}", block_size=16,
+            kv_cache_memory=20 * GiB, tp=tp,
+        ).pool  # fmt: skip
+        assert pool is not None
+        assert pool.block_size is not None
+        blocks.append(pool.block_size)
+    assert gcd(*blocks) == step

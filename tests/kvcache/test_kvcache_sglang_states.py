@@ -12,7 +12,11 @@ from kvgate.kvcache import size
 from kvgate.kvcache.choice import choose_format
 from kvgate.kvcache.sglang import SglangPool, sglang_pool
 from kvgate.kvcache.sglang_cells import sglang_cells
-from kvgate.kvcache.sglang_options import SglangOptions, mem_fraction_static
+from kvgate.kvcache.sglang_options import (
+    SglangOptions,
+    chunked_prefill_default,
+    mem_fraction_static,
+)
 from kvgate.units import GiB
 
 _HYBRID = model("Qwen/Qwen3-Next-80B-A3B-Instruct")
@@ -130,3 +134,32 @@ def test_no_more_requests_run_than_half_the_tokens() -> None:
     assert (pool.tokens, pool.max_running_requests) == (101, 50)
     pool = _pool(_DENSE, 48.0, max_total_tokens=101)
     assert (pool.tokens, pool.max_running_requests) == (101, 50)
+
+
+# SGLang 0.5.23's tiers by a card's MiB: the chunk, the largest decode graph below TP 4 and from it.
+_TIERS = [
+    (20_480, 2048, 8, 8), (35_840, 4096, 48, 160), (61_440, 4096, 32, 160),
+    (92_160, 8192, 256, 512), (163_840, 8192, 256, 512), (400_000, 16_384, 512, 512),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("below", "chunk", "small", "large"), _TIERS)
+def test_a_card_just_below_a_tier_has_its_defaults_and_one_at_it_the_next(
+    below: int, chunk: int, small: int, large: int
+) -> None:
+    first = max((tier[0] for tier in _TIERS if tier[0] < below), default=8000)
+    for memory in (first, below - 1):
+        assert chunked_prefill_default(memory) == chunk
+        for tp, batch in ((3, small), (4, large)):
+            told = SglangOptions(decode_graph_max_bs=batch)
+            assert mem_fraction_static(
+                _DENSE, SglangOptions(), memory_mib=memory, tp=tp
+            ) == mem_fraction_static(_DENSE, told, memory_mib=memory, tp=tp)
+
+
+@pytest.mark.parametrize(("memory", "least"), [(61_440, False), (61_441, True)])
+def test_more_than_60_gib_keeps_at_least_10_gib_back(memory: int, least: bool) -> None:
+    options = SglangOptions(chunked_prefill_size=2048, decode_graph=False, prefill_graph=False)
+    fraction = mem_fraction_static(_DENSE, options, memory_mib=memory, tp=1)
+    kept = 10_240 if least else 512 + 1.5 * 2048 + 128
+    assert fraction == round((memory - kept) / memory, 3)
