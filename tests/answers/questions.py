@@ -69,24 +69,31 @@ def _digest(answers: Iterator[str]) -> str:
 
 def _rows(version: str) -> Iterator[str]:
     dice = Dice(f"rows {version}")
-    for sm in ("7.5", "8.0", "8.9", "9.0", "10.0", "10.3", "12.0", "12.1", "gfx942", "gfx950"):
-        for _ in range(60):
+    for sm in ("7.0", "7.5", "8.0", "8.6", "8.9", "9.0", "10.0", "10.3", "11.0", "12.0", "12.1",
+               "gfx942", "gfx950"):  # fmt: skip
+        for _ in range(40):
             mla = dice.pick((False, False, True))
             rare = (None, None, None, None, None, True)
             row = dice.some(
-                head_size=(576, 576, 512, 320) if mla else (64, 80, 96, 128, 192, 256, 512),
+                head_size=(576, 576, 576, 512, 320, 192) if mla else
+                (64, 80, 96, 128, 128, 192, 256, 256, 512, 16, 48, 72, 160, 257, 264, 320, 384),
                 kv=("auto", "auto", "fp8", "fp8_e5m2", "nvfp4", "fp8_ds_mla", "turboquant_k8v4"),
                 dtype=("bfloat16", "bfloat16", "float16", "float32"),
-                block_size=(None, None, None, 16, 32, 64, 128, 1), mla=(mla,),
+                block_size=(None, None, None, 16, 32, 48, 64, 128, 256, 1), mla=(mla,),
                 sparse=(mla and dice.pick((False, True)),), sink=rare, mm_prefix=rare,
                 per_head_scales=rare, window=rare, non_causal=rare, batch_inv=rare,
-                kv_connector=rare, dcp=rare, pcp=rare, softcap=rare, diffusion=rare,
-                num_heads=(None, 8, 16, 64, 128), trtllm=(None, None, "no-cubins", "off"),
+                kv_connector=rare, dcp=(*rare, 4), pcp=rare, softcap=rare, diffusion=rare,
+                num_heads=(None, 1, 4, 8, 16, 48, 64, 128, 256),
+                trtllm=(None, None, "no-cubins", "off"),
                 attn_type=(None, None, None, "encoder_only", "encoder_decoder"),
                 flash_attn_version=(None, None, None, 2, 3, 4),
                 forced=(None, "AUTO", "AUTO", "FLASHINFER", "FLASH_ATTN", "TRITON_ATTN",
                         "FLASHMLA", "FLASHINFER_MLA", "FLASHMLA_SPARSE", "TRITON_MLA", "B12X",
-                        "FLASHINFER_MLA_SPARSE", "TRITON_FLASHINFER"),
+                        "FLASHINFER_MLA_SPARSE", "TRITON_FLASHINFER", "FLEX_ATTENTION",
+                        "CUTLASS_MLA", "FLASH_ATTN_MLA", "TOKENSPEED_MLA", "TURBOQUANT",
+                        "FLASH_ATTN_DIFFKV", "FLASH_ATTN_MLA_SPARSE_FA4"),
+                adaptive_verification=rare, rswa=rare, aiter=(None, None, "none", "on"),
+                head_size_v=(*rare[:5], 64, 128, 256), index_topk=(*rare[:5], 512, 1024),
             )  # fmt: skip
             yield said(answer, {**row, "v": version, "sm": sm})
 

@@ -65,12 +65,25 @@ _WRONG: tuple[Any, ...] = (
 )  # fmt: skip
 
 
+_EDGES = (-1, 0, 1, 2, 3, 65_536, 65_537, 2**24, 2**24 + 1)
+# Keys that may be 0, and not less.
+_FROM_ZERO = (
+    "attn_layer_offset", "hidden_size_per_layer_input", "index_skip_topk_offset",
+    "max_window_layers", "n_input_layers", "n_output_layers", "n_recurrent_layers",
+    "num_kv_shared_layers", "swa_qk_rope_head_dim", "vision_n_layers", "zero_expert_num",
+)  # fmt: skip
+
+
 def wrong(type_: str) -> Iterator[str]:
     """What is said of a value of the wrong kind or size."""
     dice, base = Dice(f"wrong {type_}"), _base(type_)
     names = tuple({**KEYS, **OTHER, **base})
-    for _ in range(24):
+    whole = tuple(name for name, value in base.items() if isinstance(value, int))
+    for _ in range(8):
         yield _config(type_, base | {dice.pick(names): dice.pick(_WRONG)})
+        yield _config(type_, base | {dice.pick(whole): dice.pick(_EDGES)})
+    for name in _FROM_ZERO:
+        yield _config(type_, base | {name: -1})
 
 
 _VISION: tuple[dict[str, Any], ...] = (
@@ -153,7 +166,8 @@ ODD: dict[str, tuple[dict[str, Any], ...]] = {
          "global_head_dim": None, "num_global_key_value_heads": None},
         {"per_layer_config": {"3": {"head_dim": 64}, "7": {"head_dim": 96}},
          "global_head_dim": None, "num_global_key_value_heads": None},
-        {"per_layer_config": {}}, {"attention_k_eq_v": True}, {"num_global_key_value_heads": 3},
+        {"per_layer_config": {}}, {"per_layer_config": {"3": 5}}, {"attention_k_eq_v": True},
+        {"num_global_key_value_heads": 3},
     )),
     "minimax_m3_text": (
         {"sparse_attention_config": _SPARSE, **_NO_LISTS},

@@ -187,3 +187,11 @@ def test_a_row_of_a_plain_layer_has_no_width_of_a_latent() -> None:
 
     assert widths({"head_size": 128}) == (0, 0, 0, 0)
     assert widths({"head_size": 576, "mla": True}) == (512, 64, 128, 128)
+
+
+def test_what_a_release_could_not_be_asked_under_a_setting_is_refused() -> None:
+    row = {"v": "0.29.0", "sm": "gfx942", "head_size": 128, "kv": "auto"}
+    assert answer(row)["auto"] == "ROCM_ATTN"
+    with pytest.raises(InputError, match=r"ROCM_AITER_FA accepts .* is unknown") as caught:
+        answer({**row, "aiter": "none"})
+    assert "aiter none" in str(caught.value.hint)

@@ -137,7 +137,13 @@ class Device:
         for word in _FLAGS:
             if word in self.bits and not is_yes(word):
                 refuses |= self.bits[word]
-        runs = tuple(map(tuple, resolve(facets.get("head_sizes", []), keys)))
+        sizes = resolve(facets.get("head_sizes", []), keys)
+        if sizes is None:
+            raise InputError(
+                f"what {name} accepts in vllm {self.name} under these settings is unknown",
+                hint=", ".join(f"{key} {value}" for key, value in keys.items()),
+            )
+        runs = tuple(map(tuple, sizes))
         names = self.members[name]
         assert names is not None
         return Backend(
