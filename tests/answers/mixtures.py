@@ -158,6 +158,11 @@ def _cards(dice: Dice) -> Iterator[str]:
             )  # fmt: skip
 
 
+def _is_said(default: object) -> bool:
+    """Whether a default reads the same on each run."""
+    return default is None or isinstance(default, int | float | str | tuple)
+
+
 def _defaults(dice: Dice) -> Iterator[str]:
     """What a public function or a value of the lower floors takes where nobody says."""
     for floor in ("architecture", "attention", "kvcache"):
@@ -169,9 +174,7 @@ def _defaults(dice: Dice) -> Iterator[str]:
                 if isclass(thing) or isfunction(thing):
                     with suppress(ValueError):  # a type that has no signature
                         taken = signature(thing).parameters.values()
-                        told = [
-                            f"{of.name}={of.default!r}" for of in taken if of.default != of.empty
-                        ]
+                        told = [f"{p.name}={p.default!r}" for p in taken if _is_said(p.default)]
                         yield f"{found.name}.{name} {told}"
 
 
