@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import ast
+import json
 import re
+import shlex
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 
 from kvgate.diagnose.logtext import clean, log_lines
@@ -28,7 +31,9 @@ _TRTLLM = re.compile(r"\[TRT-LLM\]|TensorRT-LLM(?: version:?)? v?(\d+\.\d+\S*)|\
 _SETTING = re.compile(
     r"\b(model|model_path|tensor_parallel_size|tp_size|pipeline_parallel_size|dtype|kv_cache_dtype"
     r"|max_seq_len|max_model_len|context_length|quantization|attention_backend|block_size|page_size"
-    r"|enable_prefix_caching|speculative_algorithm|decode_context_parallel_size)"
+    r"|enable_prefix_caching|speculative_algorithm|decode_context_parallel_size"
+    r"|enable_hierarchical_cache|disable_radix_cache|enable_dp_attention"
+    r"|disable_hybrid_swa_memory)"
     r"=('[^']{0,200}'|\"[^\"]{0,200}\"|[\w./+-]{1,200})"
 )
 _NON_DEFAULT = re.compile(r"non-default args: (\{.*\})")
@@ -89,9 +94,17 @@ class Context:
         ]
         for name, value in self.settings:
             if name not in ("model", "model_path", "model_tag"):
-                flag = f"--{name.replace('_', '-')}"
-                words.append(flag if value == "True" else f"{flag} {value}")
+                words += self._flag(name.replace("_", "-"), value)
         return " ".join(words)
+
+    def _flag(self, name: str, value: str) -> list[str]:
+        match value:
+            case "True":
+                return [f"--{name}"]
+            case "False":  # of the others' flags none takes a thing back
+                return [f"--no-{name}"] if self.engine == "vllm" else []
+            case _:
+                return [f"--{name} {shlex.quote(value)}"]
 
     def grounds(self) -> str:
         """What was read, in words and redacted: on what grounds an answer was chosen."""
@@ -157,13 +170,26 @@ def _lines(text: str) -> Iterator[str]:
 
 
 def _dictionary(text: str) -> Iterator[tuple[str, str]]:
-    """The plain values of a printed dictionary; objects in it are passed over."""
+    """The values of a printed dictionary, those that are objects as JSON.
+
+    Where it holds what is no literal of Python, its plain values are found one by one.
+    """
+    try:
+        read = ast.literal_eval(text[:_LINE])
+    except (ValueError, SyntaxError, RecursionError, MemoryError):
+        yield from _plain_values(text[:_LINE])
+        return
+    for key, value in read.items() if isinstance(read, dict) else ():
+        if isinstance(value, (str, int, float)):
+            yield str(key), str(value)
+        elif isinstance(value, dict):
+            with suppress(TypeError, ValueError):
+                yield str(key), json.dumps(value)
+
+
+def _plain_values(text: str) -> Iterator[tuple[str, str]]:
     for key, value in re.findall(
-        r"'(\w{1,60})': ('[^']{0,300}'|[\d.]{1,30}|True|False)(?=[,}])", text[:_LINE]
+        r"'(\w{1,60})': ('[^']{0,300}'|[\d.]{1,30}|True|False)(?=[,}])", text
     ):
-        try:
-            read = ast.literal_eval(value)
-        except (ValueError, SyntaxError):
-            continue
-        if read is not False:
-            yield key, str(read)
+        with suppress(ValueError, SyntaxError):
+            yield key, str(ast.literal_eval(value))

@@ -44,6 +44,30 @@ def test_an_sglang_log_names_its_deployment() -> None:
     )
 
 
+def test_what_was_switched_on_or_off_is_in_the_command() -> None:
+    args = "{'model': 'Qwen/Qwen3-8B', 'enable_prefix_caching': False, 'enforce_eager': True}"
+    said = context(f"vLLM API server version 0.33.0\nnon-default args: {args}\n")
+    assert said.line == "vllm serve Qwen/Qwen3-8B --no-enable-prefix-caching --enforce-eager"
+    said = context(
+        "server_args=ServerArgs(model_path='Qwen/Qwen3-8B', enable_hierarchical_cache=True, "
+        "disable_radix_cache=True, enable_dp_attention=False)"
+    )
+    assert said.line == (
+        "python -m sglang.launch_server --model-path Qwen/Qwen3-8B --enable-hierarchical-cache "
+        "--disable-radix-cache"
+    )
+
+
+def test_an_object_among_the_settings_is_one_argument() -> None:
+    args = "{'model': 'a/b', 'hf_overrides': {'max_position_embeddings': 4096}, 'seed': 0}"
+    said = context(f"vLLM API server version 0.33.0\nnon-default args: {args}\n")
+    assert said.line == (
+        "vllm serve a/b --hf-overrides '{\"max_position_embeddings\": 4096}' --seed 0"
+    )
+    odd = context("vLLM API server version 0.33.0\nnon-default args: {'model': 'a/b', 'x': <a b>}")
+    assert odd.line == "vllm serve a/b"
+
+
 def test_a_log_without_settings_gives_no_command() -> None:
     assert context("RuntimeError: out of memory\n").line == ""
 
