@@ -22,7 +22,7 @@ def _own() -> str:
         nvml = import_module("pynvml")
     except ImportError:
         raise InputError(
-            "--gpu auto needs the package nvidia-ml-py", hint="pip install 'kvgate[gpu]'"
+            "--gpu auto needs the package nvidia-ml-py", hint="pip install nvidia-ml-py"
         ) from None
     try:
         nvml.nvmlInit()

@@ -9,6 +9,7 @@ import click
 
 from kvgate.cli.collector import paused
 from kvgate.cli.findings import FORMATS, Format, render
+from kvgate.units import counted
 
 __all__ = ["command"]
 
@@ -43,7 +44,7 @@ def command(paths: tuple[Path, ...], fix: bool, write: bool, form: Format) -> No
     if text:
         click.echo(text)
     if form == "text":
-        click.echo(f"{len(found)} findings" if found else "no findings", err=True)
+        click.echo(counted(len(found), "finding") if found else "no findings", err=True)
     raise SystemExit(1 if found else 0)
 
 

@@ -30,7 +30,7 @@ def server() -> Any:
         module = import_module("mcp.server.mcpserver")
     except ImportError:
         raise InputError(
-            "kvgate mcp needs the package mcp", hint="pip install 'kvgate[mcp]'"
+            "kvgate mcp needs the package mcp", hint="pip install 'mcp>=2.3'"
         ) from None
     app = module.MCPServer("kvgate")
     refusal = import_module("mcp.server.mcpserver.exceptions").ToolError

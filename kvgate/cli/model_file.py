@@ -123,7 +123,7 @@ def _from_hub(name: str) -> Source:
         hub = import_module("huggingface_hub")
     except ImportError:
         raise InputError(
-            "--hub needs the package huggingface_hub", hint="pip install 'kvgate[hub]'"
+            "--hub needs the package huggingface_hub", hint="pip install huggingface_hub"
         ) from None
     try:
         path = Path(hub.hf_hub_download(name, _CONFIG))

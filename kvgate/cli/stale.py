@@ -11,6 +11,7 @@ from kvgate.cli.findings import FORMATS, Format, render
 from kvgate.errors import Diagnostic, InputError
 from kvgate.records.record import Record
 from kvgate.records.schema import Deployment
+from kvgate.units import counted
 
 __all__ = ["command"]
 
@@ -45,8 +46,8 @@ def command(folder: Path | None, most: int, form: Format) -> None:
     if text:
         click.echo(text)
     if form == "text":
-        count = len(library.records)
-        click.echo(f"{len(found)} findings in {count} records", err=True)
+        records = counted(len(library.records), "record")
+        click.echo(f"{counted(len(found), 'finding')} in {records}", err=True)
     raise SystemExit(1 if found else 0)
 
 

@@ -259,7 +259,7 @@ class KvgatePlugin(BasePlugin[KvgateConfig]):  # type: ignore[no-untyped-call]
         try:
             write_index(self._searched, folder)
         except ImportError:
-            hint = "pip install 'kvgate[site]', or set search: false for the plugin"
+            hint = "pip install 'pagefind[bin]', or set search: false for the plugin"
             raise PluginError(f"The search index needs Pagefind: {hint}") from None
         except RuntimeError as error:
             raise PluginError(f"Pagefind left no whole search index: {error}") from None
