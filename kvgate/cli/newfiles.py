@@ -70,9 +70,10 @@ class Checkout:
         known = new.rule in rules()
         try:
             conditions, parted = decisive(hits, misses, **affected)
-        except InputError:
+        except InputError as error:
             if not known:
-                raise
+                unseen = "; ".join((*_unseen([*hits, *misses]), *filter(None, [error.hint])))
+                raise InputError(error.message, hint=unseen) from None
             conditions, parted = (), ((),) * len(misses)
         function = function_text(new.rule, new.title, conditions, _fix(misses, parted))
         if known and (old is None or not has_function(old, function)):
@@ -103,6 +104,7 @@ class Checkout:
             for number, parts in enumerate(parted, 1)
             if len(parts) > 1
         ]
+        notes += [f"not looked at: {what}" for what in _unseen([*hits, *misses])]
         return self._all(new, texts, tuple(notes))
 
     def _all(
@@ -122,6 +124,13 @@ class Checkout:
         files += [(_shown(path), what) for path, _, what in texts]
         files += [(_shown(change), "a line for the changelog")] if change.exists() else []
         return Made(tuple(files), notes)
+
+
+def _unseen(plans: Sequence[Plan]) -> list[str]:
+    """What the hits and misses say that kvgate doesn't know: no condition can rest on it."""
+    odd = (fault.message for one in plans for fault in one.deployment.problems)
+    lacks = (u.lacks for one in plans for u in one.unknown if u.what in ("model", "version"))
+    return list(dict.fromkeys((*odd, *lacks)))
 
 
 def checkout(records: Path) -> Checkout | None:

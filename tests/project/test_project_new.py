@@ -329,3 +329,17 @@ def test_two_at_once_lose_no_rule_of_one_theme(repository: Path) -> None:
 def test_a_gpu_that_has_no_place_is_said(run: Run) -> None:
     assert "the GPU stands nowhere yet" in run("new", "an-id", *BASIC, "--gpu", "H100").stdout
     assert "unknown GPU 'H1000'" in run("new", "another-id", *BASIC, "--gpu", "H1000").stderr
+
+
+@pytest.mark.slow
+def test_what_a_hit_says_and_nobody_knows_is_named(run: Run) -> None:
+    hit = ["--hit", "vllm serve Qwen/Qwen3-8B --no-such 4", "--miss", "vllm serve Qwen/Qwen3-8B"]
+    done = run("new", *BASIC, *hit, "--engine", "vllm==0.33.0")
+    assert done.returncode == 2
+    assert "nothing that kvgate can see parts miss 1" in done.stderr
+    assert "--no-such" in done.stderr
+    plain = "vllm serve Qwen/Qwen3-0.9B"
+    hit = ["--hit", f"{plain} --kv-cache-dtype fp8", "--miss", plain]
+    done = run("new", *BASIC, *hit, "--engine", "vllm==0.33.0")
+    assert done.returncode == 0, done.stderr
+    assert "not looked at: 'Qwen/Qwen3-0.9B' is not in the catalogue" in done.stdout + done.stderr
