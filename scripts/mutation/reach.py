@@ -26,16 +26,16 @@ class Reach:
         """The tests that can notice a change of a line, the quickest first, and their seconds.
 
         What runs once, when a module is imported or because its answer is kept, is in the account
-        of whichever test came first; so every test that reaches the module is asked for those, and
-        every test there is for a module of nothing but such.
+        of whichever test came first, and may be read by tests that run no line of the module; so
+        every test is asked for those, the ones that reach the module first.
         """
         of_file = self.lines.get(path, {})
         found = set(of_file.get(line, ())) & self.seconds.keys()
+        near = found
         if len(found) < 3:
-            found = {test for tests in of_file.values() for test in tests} & self.seconds.keys()
-        if len(found) < 3:
+            near = {test for tests in of_file.values() for test in tests}
             found = set(self.seconds)
-        known = sorted(found, key=lambda test: (self.seconds[test], test))
+        known = sorted(found, key=lambda test: (test not in near, self.seconds[test], test))
         return {test: self.seconds[test] for test in known}
 
     def without(self, prefixes: tuple[str, ...]) -> Reach:

@@ -26,6 +26,7 @@ from kvgate.attention.tensorrt import kv_support
 from kvgate.catalog.gpus import gpus
 from kvgate.catalog.models import models
 from kvgate.kvcache import size
+from kvgate.kvcache.plot import plot_svg
 from tests.answers.dice import Dice, said
 
 __all__ = ["APART", "VERSIONS", "apart", "mixtures"]
@@ -54,8 +55,10 @@ def _layers(dice: Dice) -> list[Any]:
     )  # fmt: skip
     if dice.pick((False, False, False, True)):
         latent = MLA(128, 512, 64, 128, 128, window=dice.pick((None, None, 512)))
-        sparse = MLA(128, 512, 64, 128, 128, indexer=Indexer(128, 2048), sparse=True)
-        return [latent, dice.pick((sparse, *kinds[5:7]))]
+        sparse = MLA(
+            128, 512, 64, 128, 128, indexer=Indexer(dice.pick((128, 100)), 2048), sparse=True
+        )
+        return [latent, dice.pick((sparse, *kinds[:4], *kinds[5:7]))]
     return list(dict.fromkeys([full, dice.pick(kinds), *(dice.pick(((), (dice.pick(kinds),))))]))
 
 
@@ -92,6 +95,7 @@ def mixtures(version: str) -> Iterator[str]:
             mamba_cache_mode=(None, "align", "all"), speculative_tokens=(0, 0, 3),
             async_scheduling=(None, False), enforce_eager=(False, True), dtype=("auto", "float32"),
             gpu_memory_utilization=(None, 0.5, 0.95), encoder_tokens=(None, 300),
+            kv_cache_dtype_skip_layers=(None, None, ("0", "1"), ("sliding_window",)),
         )  # fmt: skip
         mixed = _mixed(dice)
         yield said(lambda **a: size(**a).to_json(), model=mixed, engine=f"vllm=={version}", **asked)
@@ -158,6 +162,13 @@ def _cards(dice: Dice) -> Iterator[str]:
             )  # fmt: skip
 
 
+def _plots(dice: Dice) -> Iterator[str]:
+    for name in ("Qwen/Qwen3-8B", "google/gemma-4-31B-it", "openai/gpt-oss-20b"):
+        for asked in ({}, {"gpu": "H100"}, {"kv_cache_memory": GIB}, {"kv_cache_memory": 90 * GIB}):
+            for length in (1, 5000, 100_000):
+                yield plot_svg(size(name, max_model_len=length, **asked), points=9)
+
+
 def _is_said(default: object) -> bool:
     """Whether a default reads the same on each run."""
     return default is None or isinstance(default, int | float | str | tuple)
@@ -180,7 +191,7 @@ def _defaults(dice: Dice) -> Iterator[str]:
 
 _ASKED: dict[str, Callable[[Dice], Iterator[str]]] = {
     "llama.cpp": _llamacpp, "tensorrt-llm": _tensorrt, "hand-off": _handoff, "changes": _changes,
-    "cards": _cards, "defaults": _defaults,
+    "cards": _cards, "defaults": _defaults, "plots": _plots,
 }  # fmt: skip
 APART = tuple(_ASKED)
 

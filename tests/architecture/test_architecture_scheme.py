@@ -35,8 +35,12 @@ def test_the_targets_of_a_group_have_its_bits_and_the_rest_those_of_linear() -> 
     assert scheme.bits("layers.2.mlp.down_proj") == 8
 
 
-def test_a_group_without_targets_is_for_every_linear_module() -> None:
-    scheme = _of(quant_method="compressed-tensors", config_groups={"a": {"weights": FOUR}})
+@pytest.mark.parametrize("targets", [{}, {"targets": []}, {"targets": None}, {"targets": "Linear"}])
+def test_a_group_without_a_list_of_targets_is_for_every_linear_module(
+    targets: dict[str, Any],
+) -> None:
+    groups = {"a": {"weights": FOUR, **targets}}
+    scheme = _of(quant_method="compressed-tensors", config_groups=groups)
     assert scheme.bits("layers.0.self_attn.q_proj") == INT4
 
 

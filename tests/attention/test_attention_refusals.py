@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from kvgate.architecture import model
+from kvgate.architecture import Attention, model
 from kvgate.attention import Group, Report, answer, backends, head_sizes
 from kvgate.attention.batch import query_of
 from kvgate.attention.diff import changes
@@ -195,3 +195,39 @@ def test_what_a_release_could_not_be_asked_under_a_setting_is_refused() -> None:
     with pytest.raises(InputError, match=r"ROCM_AITER_FA accepts .* is unknown") as caught:
         answer({**row, "aiter": "none"})
     assert "aiter none" in str(caught.value.hint)
+
+
+@pytest.mark.parametrize(
+    ("version", "sm", "flags", "quantization", "open_"),
+    [
+        ("0.5.13", (10, 0), {}, "modelopt_fp4", True),
+        ("0.5.13", (9, 0), {}, "modelopt_fp4", False),
+        ("0.5.13", (10, 0), {"attention_backend": "triton"}, "modelopt_fp4", False),
+        ("0.5.13", (10, 0), {}, None, False), ("0.5.14", (10, 0), {}, "modelopt_fp4", False),
+    ],
+)  # fmt: skip
+def test_0_5_13_asks_for_the_experts_of_a_gemma_4_in_fp4_on_sm10x(
+    version: str,
+    sm: tuple[int, int],
+    flags: dict[str, object],
+    quantization: str | None,
+    open_: bool,
+) -> None:
+    gemma = Model(
+        "Gemma4ForConditionalGeneration", "gemma4", quantization=quantization, dtype="bfloat16"
+    )
+    told = resolve(Query(gemma, sm, f"sglang=={version}", flags, 183_359))
+    assert any("Gemma 4's routed experts" in text for text in told.unknown) is open_
+
+
+@pytest.mark.parametrize(("key", "value"), [(192, 128), (128, 192)])
+def test_keys_and_values_of_two_widths_take_a_backend_for_that(key: int, value: int) -> None:
+    flash = model("XiaomiMiMo/MiMo-V2-Flash")
+    group, full = next(
+        (g, g.layer) for g in flash.groups
+        if isinstance(g.layer, Attention) and g.layer.kind == "full"
+    )  # fmt: skip
+    layer = replace(full, head_dim=key, v_head_dim=value)
+    arch = replace(flash, groups=(replace(group, layer=layer),))
+    report = backends(arch, gpu="H100", engine="vllm==0.33.0")
+    assert report.selected == "FLASH_ATTN_DIFFKV"

@@ -133,3 +133,10 @@ def test_every_option_of_the_release_is_in_the_entry() -> None:
 def _same_choices(ours: dict[str, Any], theirs: dict[str, Any]) -> bool:
     left, right = (sorted(map(str, e.get("choices") or ())) for e in (ours, theirs))
     return left == right
+
+
+@pytest.mark.parametrize(
+    ("ratio", "refused"), [(0.0, True), (-0.1, True), (1.01, True), (1.0, False), (0.01, False)]
+)
+def test_the_ratio_of_the_window_pool_is_above_0_and_at_most_1(ratio: float, refused: bool) -> None:
+    assert (_ask((9, 0), swa_full_tokens_ratio=ratio).error is not None) is refused

@@ -6,10 +6,12 @@ import copy
 
 import pytest
 
+from kvgate.architecture import MLA, Indexer
 from kvgate.attention import answer
 from kvgate.attention.query import Query
 from kvgate.attention.vllm.constructor import reported
 from kvgate.attention.vllm.flash import flash_attention_version
+from kvgate.attention.vllm.platform import platform_block
 from kvgate.attention.vllm.release import Device, device
 from kvgate.attention.vllm.selector import judge
 from kvgate.catalog.engines import release
@@ -164,3 +166,41 @@ def test_flash_attention_4_has_heads_of_256_on_sm10_and_sm11_since_0_29(
     assert taken(128, 128) == 4
     assert taken(256, 256) == taken(256, None) == wide
     assert taken(256, 128) == taken(192, 192) == taken(256, 256, backend_can=False) == 2
+
+
+@pytest.mark.parametrize(
+    ("version", "sm", "backend", "asked", "block"),
+    [
+        ("0.13.0", (10, 0), None, None, 128), ("0.13.0", (10, 0), None, 64, 128),
+        ("0.13.0", (10, 0), None, 256, 256), ("0.13.0", (10, 0), "CUTLASS_MLA", 384, 384),
+        ("0.17.1", (10, 0), "FLASHINFER_MLA", 32, 32),
+        ("0.17.1", (10, 0), "FLASHINFER_MLA", 48, 64),
+        ("0.17.1", (10, 0), "FLASHINFER_MLA", 192, 192), ("0.17.1", (9, 0), None, None, 64),
+        ("0.17.1", (9, 0), None, 192, 192), ("0.17.1", (9, 0), "FLASHMLA", 96, 64),
+        ("0.17.1", (9, 0), "TRITON_MLA", 96, 96), ("0.17.1", (8, 0), None, 48, 48),
+        ("0.17.1", (8, 0), "FLASHMLA", 48, 48), ("0.18.0", (10, 0), "CUTLASS_MLA", 64, None),
+    ],
+)  # fmt: skip
+def test_up_to_0_17_the_platform_rounds_the_block_of_dense_mla_to_its_kernels(
+    version: str, sm: tuple[int, int], backend: str | None, asked: int | None, block: int | None
+) -> None:
+    layers = [MLA(128, 512, 64, 128, 128)]
+    place = device(release(f"vllm=={version}"), sm)
+    assert platform_block(place, layers, backend, asked) == block
+    assert platform_block(place, [], backend, asked) == (block and (asked or 16))
+
+
+@pytest.mark.parametrize(
+    ("backend", "asked", "block"),
+    [
+        (None, None, 64), (None, 32, 64), (None, 128, 64), ("FLASHINFER_MLA_SPARSE", 32, 32),
+        ("FLASHINFER_MLA_SPARSE", 16, 64), ("FLASHMLA_SPARSE", 32, 64), (None, 64, 64),
+    ],
+)  # fmt: skip
+def test_up_to_0_17_sparse_mla_has_blocks_of_64_or_flashinfers_of_32(
+    backend: str | None, asked: int | None, block: int
+) -> None:
+    layers = [MLA(128, 512, 64, 128, 128, indexer=Indexer(128, 2048), sparse=True)]
+    for sm in ((9, 0), (10, 0)):
+        place = device(release("vllm==0.17.1"), sm)
+        assert platform_block(place, layers, backend, asked) == block

@@ -270,3 +270,28 @@ def test_the_plot_marks_the_longest_sequence_and_the_range_of_the_pool() -> None
 def test_a_parsed_architecture_is_sized_as_its_catalogue_entry() -> None:
     arch = model(_LLAMA)
     assert size(arch, kv_cache_memory=GiB).to_json() == size(_LLAMA, kv_cache_memory=GiB).to_json()
+
+
+def test_the_plot_marks_the_longest_sequence_only_where_the_axis_goes_on() -> None:
+    for length, marked in ((8192, True), (4096, False), (2048, False)):
+        # 4,096 tokens of 131,072 bytes, and the null block's 16.
+        pool = _llama(max_model_len=length, kv_cache_memory=(4096 + 16) * 131_072)
+        assert pool.pool is not None
+        assert pool.pool.longest == 4096
+        assert ("longest that fits" in plot_svg(pool)) is marked
+
+
+def test_the_plot_has_five_lengths_a_frame_and_the_pools_range_over_its_width() -> None:
+    svg = plot_svg(size("google/gemma-4-31B-it", gpu="H100", engine="vllm==0.33.0"))
+    shown = re.findall(r'<text x="([\d.]+)" y="368" text-anchor="(\w+)">([\d,]+)</text>', svg)
+    assert [tokens for _, _, tokens in shown] == ["0", "65,536", "131,072", "196,608", "262,144"]
+    assert [float(x) for x, _, _ in shown] == [60.0, 219.0, 378.0, 537.0, 696.0]
+    assert [anchor for _, anchor, _ in shown] == ["middle"] * 4 + ["end"]
+    assert '<rect width="720" height="400" fill="white"/>' in svg
+    (width,) = re.findall(r'<rect x="60" y="[\d.]+" width="(\d+)"', svg)
+    assert width == "636"
+
+
+def test_the_plot_of_a_model_that_keeps_nothing_by_the_token_is_drawn_all_the_same() -> None:
+    svg = plot_svg(size("tiiuae/falcon-mamba-7b", max_model_len=1))
+    assert "longest" not in svg
