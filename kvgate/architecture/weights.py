@@ -210,7 +210,7 @@ def _bounds(layers: int, pp: int) -> list[tuple[int, int]]:
     """Layers of each stage as vLLM splits them: the rest goes to stages before the last."""
     sizes = [layers // pp] * pp
     for extra in range(layers % pp):
-        sizes[-(extra + 2) if extra + 2 <= pp else -1] += 1
+        sizes[-(extra + 2)] += 1
     bounds, first = [], 0
     for size in sizes:
         bounds.append((first, first + size))

@@ -102,3 +102,33 @@ def test_routed_experts_may_have_bits_of_their_own() -> None:
 )
 def test_a_scale_and_a_zero_point_are_part_of_a_weight(held: dict[str, Any], bits: float) -> None:
     assert _of(**held).bits("layers.0.mlp.up_proj") == bits
+
+
+# A weight's bits with its scale: 16 numbers of NVFP4 share one of 8 bits, 32 of MXFP4 and MXFP8.
+@pytest.mark.parametrize(
+    ("algorithm", "bits"),
+    [
+        *((name, 8.0) for name in (
+            "FP8", "FP8_PER_CHANNEL_PER_TOKEN", "FP8_PB_WO", "FP8_BLOCK_SCALES", "W8A16",
+            "W8A8_SQ_PER_CHANNEL", "INT8_SQ",
+        )),
+        *((name, 4 + 8 / 16) for name in ("NVFP4", "NVFP4_AWQ", "W4A16_NVFP4")),
+        *((name, 4.0) for name in ("W4A16_AWQ", "W4A8_AWQ", "W4A16")),
+        ("MXFP4", 4 + 8 / 32), ("MXFP8", 8 + 8 / 32),
+    ],
+)  # fmt: skip
+def test_modelopts_algorithms_have_the_bits_of_their_name(algorithm: str, bits: float) -> None:
+    scheme = _of(quant_method="modelopt", quant_algo=algorithm)
+    assert scheme.bits("layers.0.mlp.up_proj") == bits
+
+
+@pytest.mark.parametrize(
+    ("method", "bits"),
+    [
+        *((name, 8.0) for name in ("fp8", "fbgemm_fp8", "bitsandbytes", "experts_int8", "quanto")),
+        *((name, 4.0) for name in ("awq", "gptq")), ("mxfp4", 4.25), ("mxfp8", 8.25),
+        ("nvfp4", 4.5), ("modelopt_fp4", 4.5),
+    ],
+)  # fmt: skip
+def test_a_method_says_the_bits_where_nothing_else_does(method: str, bits: float) -> None:
+    assert _of(quant_method=method).bits("layers.0.mlp.up_proj") == bits

@@ -155,3 +155,21 @@ def test_the_block_of_a_hybrid_with_latents_is_a_multiple_of_the_kernels(
         assert pool.block_size is not None
         blocks.append(pool.block_size)
     assert gcd(*blocks) == step
+
+
+@pytest.mark.parametrize("minor", range(10, 34))
+@pytest.mark.parametrize(
+    "name",
+    ["Qwen/Qwen3-8B", "Qwen/Qwen3-Next-80B-A3B-Instruct", "deepseek-ai/DeepSeek-V3.2",
+     "deepseek-ai/DeepSeek-V3", "moonshotai/Kimi-Linear-48B-A3B", "openai/gpt-oss-20b"],
+)  # fmt: skip
+def test_a_release_of_two_numbers_is_that_with_a_zero(name: str, minor: int) -> None:
+    def told(version: str, card: str) -> object:
+        answer = size(
+            name, gpu=card, engine=f"vllm=={version}", max_model_len=8192, weights_bytes=4 * GiB,
+            kv_cache_dtype="fp8",
+        ).to_json()  # fmt: skip
+        return answer["pool"], answer["kv"]
+
+    for card in ("H100", "B200"):
+        assert told(f"0.{minor}", card) == told(f"0.{minor}.0", card)
