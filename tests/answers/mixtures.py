@@ -15,6 +15,7 @@ from kvgate.architecture import (
     Attention,
     GatedDeltaNet,
     Indexer,
+    KimiDelta,
     LayerGroup,
     Mamba2,
     ShortConv,
@@ -51,7 +52,7 @@ def _layers(dice: Dice) -> list[Any]:
         Attention("chunked", 32, heads, width, width, window=8192),
         Attention("full", 32, other[0], other[1], other[1]),
         Attention("full", 32, heads, 192, 128), GatedDeltaNet(16, 32, 128, 128, 4),
-        Mamba2(32, 64, 128, 8, 4), ShortConv(2048, 3),
+        Mamba2(32, 64, 128, 8, 4), ShortConv(2048, 3), KimiDelta(32, 128, 4),
     )  # fmt: skip
     if dice.pick((False, False, False, True)):
         latent = MLA(128, 512, 64, 128, 128, window=dice.pick((None, None, 512)))
@@ -69,7 +70,7 @@ def _mixed(dice: Dice) -> Architecture:
     for index in range(count):
         indices[index % period % len(kinds)].append(index)
     return Architecture(
-        id="mixed", model_type=dice.pick(("test", "gemma4_text", "qwen3_next")), architectures=(),
+        id="mixed", model_type=dice.pick(("test", "gemma4_text", "kimi_k3")), architectures=(),
         groups=tuple(
             LayerGroup(layer, tuple(held), ())
             for layer, held in zip(kinds, indices, strict=True) if held

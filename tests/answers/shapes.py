@@ -157,6 +157,10 @@ ODD: dict[str, tuple[dict[str, Any], ...]] = {
         {"kv_source_layer_ids": [2, 4, 6], "index_source_layer_ids": None},
         {"compress_ratios": [0, 3] * 4}, {"kv_source_layer_ids": [99]},
     )),
+    "domyn_edge": (
+        {"window_sizes": [[0, 0], [-1, -1]] * 4}, {"window_sizes": [[1, 0]] * 8},
+        {"per_layer_config": [{"head_dim": 64}] * 8}, {"per_layer_config": {"0": {"head_dim": 64}}},
+    ),
     "mllama_text_model": ({"cross_attention_layers": [3, 8]}, {"cross_attention_layers": [0, 7]}),
     **dict.fromkeys(("gemma4_text", "gemma4_unified_text"), (
         {"enable_moe_block": True}, {"enable_moe_block": True, "moe_intermediate_size": None},
