@@ -89,16 +89,18 @@ class Report:
         return named
 
 
-def nothing_ran(reports: Iterable[Report], *, path: str) -> Diagnostic | None:
-    """The finding that pages with claims compared nothing, or that there is no page at all.
+def nothing_ran(
+    reports: Iterable[Report], *, path: str, allow_none: bool = False
+) -> Diagnostic | None:
+    """The finding that pages together compared nothing at all; ``path`` is what was asked for.
 
-    ``path`` is what was asked for. Pages that claim nothing have nothing to prove: a record needs
-    no claim. Where something else was found, that says why nothing ran.
+    ``allow_none`` takes pages that claim nothing: a record needs no claim. Where something else was
+    found, that says why nothing ran.
     """
     reports = list(reports)
     if any(report.count or report.diagnostics for report in reports):
         return None
-    if reports and not any(report.document.examples for report in reports):
+    if allow_none and reports and not any(report.document.examples for report in reports):
         return None
     return Diagnostic(
         "KV335",

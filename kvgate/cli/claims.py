@@ -12,6 +12,7 @@ from kvgate.cli.collector import paused
 from kvgate.cli.findings import FORMATS, Format, render
 from kvgate.errors import Diagnostic
 from kvgate.records.record import Record
+from kvgate.units import counted
 
 __all__ = ["command"]
 
@@ -20,16 +21,17 @@ __all__ = ["command"]
 @click.argument("paths", nargs=-1)
 @click.option("--fix", is_flag=True, help="Show the outputs that moved as a diff.")
 @click.option("--write", is_flag=True, help="With --fix: rewrite them.")
+@click.option("--allow-none", is_flag=True, help="Records that claim nothing are no failure.")
 @click.option(
     "--format", "form", type=click.Choice(FORMATS), default="text", show_default=True,
     help="How findings are printed.",
 )  # fmt: skip
-def command(paths: tuple[str, ...], fix: bool, write: bool, form: Format) -> None:
+def command(paths: tuple[str, ...], fix: bool, write: bool, allow_none: bool, form: Format) -> None:
     """Run the claims of records: PATHS are files, folders, or ids of kvgate's own; all without any.
 
     Each expression is computed anew and compared with the page, and each rule is tried on the hits
-    and misses of its record. A record needs no claim; claims of which none was
-    compared are a failure, and so is a run without a record.
+    and misses of its record. A run in which nothing was compared is a failure; a record needs no
+    claim, so --allow-none takes records that have none.
     """
     from kvgate.claims import default_namespace, run
     from kvgate.cli.trial import tried
@@ -41,7 +43,8 @@ def command(paths: tuple[str, ...], fix: bool, write: bool, form: Format) -> Non
         records, found = _records(paths)
         reports = [(record, run(record.claims, namespace)) for record in records]
     found += [d for _, report in reports for d in report.diagnostics]
-    empty = nothing_ran((r for _, r in reports), path=paths[0] if paths else "gotchas")
+    where = paths[0] if paths else "gotchas"
+    empty = nothing_ran((r for _, r in reports), path=where, allow_none=allow_none)
     if empty and not found:
         found.append(empty)
     found += [d for record in records for d in tried(record, Path(record.path).parent)]
@@ -53,7 +56,8 @@ def command(paths: tuple[str, ...], fix: bool, write: bool, form: Format) -> Non
     if form == "text":
         passed = sum(r.passed for _, r in reports)
         count = sum(bool(e.want) for r, _ in reports for e in r.claims.examples)
-        click.echo(f"{passed} of {count} claims hold, in {len(reports)} records", err=True)
+        many = counted(len(reports), "record")
+        click.echo(f"{passed} of {count} claims hold, in {many}", err=True)
     raise SystemExit(1 if found else 0)
 
 

@@ -128,7 +128,7 @@ def read_book(folder: Path) -> Book:
     namespace = default_namespace()
     reports = {r.id: run(r.claims, namespace) for r in library.records.values()}
     found = [*lint_library(library), *(d for r in reports.values() for d in r.diagnostics)]
-    idle = nothing_ran(reports.values(), path=folder.as_posix())
+    idle = nothing_ran(reports.values(), path=folder.as_posix(), allow_none=True)
     if idle:
         found.append(idle)
     found = sorted(set(found), key=lambda d: (d.place, d.code, d.message))

@@ -207,9 +207,11 @@ def test_nothing_ran_is_a_finding_of_its_own() -> None:
     assert nothing_ran([], path="gotchas") is not None
 
 
-def test_pages_that_claim_nothing_have_nothing_to_prove() -> None:
+def test_pages_that_claim_nothing_prove_nothing_unless_that_is_allowed() -> None:
     empty = run(find("text", path="a.md"), NAMES)
-    assert nothing_ran([empty, empty], path="gotchas") is None
+    assert nothing_ran([empty, empty], path="gotchas") is not None
+    assert nothing_ran([empty, empty], path="gotchas", allow_none=True) is None
+    assert nothing_ran([], path="gotchas", allow_none=True) is not None
     # What is wrong says why nothing ran.
     assert nothing_ran([empty, report(">>> import os\n")], path="gotchas") is None
 

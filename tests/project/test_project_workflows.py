@@ -8,10 +8,11 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+import click
 import pytest
 from ruamel.yaml import YAML
 
-from kvgate.cli.commands import COMMANDS
+from kvgate.cli.commands import cli
 
 ROOT = Path(__file__).resolve().parents[2]
 WORKFLOWS = sorted((ROOT / ".github" / "workflows").glob("*.yml"))
@@ -157,9 +158,12 @@ def test_the_hooks_run_commands_that_exist() -> None:
     hooks = read(ROOT / ".pre-commit-hooks.yaml")
     assert {h["id"] for h in hooks} == {"kvgate-lint", "kvgate-claims"}
     for hook in hooks:
-        program, command = hook["entry"].split()
+        program, command, *options = hook["entry"].split()
         assert program == "kvgate"
-        assert command in COMMANDS
+        found = cli.get_command(click.Context(cli), command)
+        assert found is not None
+        known = {name for option in found.params for name in option.opts}
+        assert set(options) <= known
         assert hook["language"] == "python"
         assert re.search(hook["files"], "gotchas/a-record.md")
         assert not re.search(hook["files"], "gotchas/below/a-page.md")
