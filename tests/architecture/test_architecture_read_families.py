@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from packaging.version import Version
 
-from kvgate.architecture import NoCache, parse, weights
+from kvgate.architecture import MLA, NoCache, parse, weights
 from kvgate.architecture.serial import dump, load
 from kvgate.architecture.table import TYPES, UNSIZED
 from kvgate.architecture.wrappers import WRAPPERS
@@ -165,6 +165,22 @@ def test_a_drafts_layer_of_dots3_is_windowed_unless_it_says_otherwise() -> None:
         assert draft is not None
         windows.append(getattr(draft.groups[0].layer, "window", None))
     assert windows == [512, 512, None]
+
+
+def test_the_rope_part_of_dots3_s_windowed_latent_is_what_its_head_leaves() -> None:
+    config = _config("dots3_note")
+    written = {key: value for key, value in config.items() if key != "swa_qk_rope_head_dim"}
+
+    def rope(**changes: Any) -> int:
+        groups = parse({**written, "swa_qk_nope_head_dim": 128, **changes}, id="x/y").groups
+        (local,) = (g.layer for g in groups if getattr(g.layer, "window", None))
+        assert isinstance(local, MLA)
+        return local.qk_rope_head_dim
+
+    assert rope(swa_head_dim=192) == 64
+    assert rope(swa_head_dim=256) == rope(swa_head_dim=None) == 128
+    assert rope(swa_head_dim=128) == rope(swa_head_dim=64) == 0
+    assert rope(swa_head_dim=192, swa_qk_rope_head_dim=32) == 32
 
 
 def test_layers_of_dory_that_only_feed_forward_keep_nothing() -> None:

@@ -197,3 +197,18 @@ def test_what_nobody_read_is_all_of_shared_memory_and_a_little_less_of_a_card() 
         assert visible_bytes(gpu(card)) == gpu(card).memory_bytes
     other = gpu("L40S")
     assert visible_bytes(other) == int(other.memory_bytes * 0.997 - 0.3 * GiB)
+
+
+@pytest.mark.parametrize(
+    ("version", "memory", "name", "batch"),
+    [
+        ("0.33.0", 70 * GiB, "x", (8192, 1024)), ("0.33.0", 70 * GiB - 1, "x", (2048, 256)),
+        ("0.33.0", 160 * GiB, "x", (16_384, 1024)), ("0.33.0", 160 * GiB - 1, "x", (8192, 1024)),
+        ("0.27.0", 160 * GiB, "x", (8192, 1024)), ("0.33.0", 80 * GiB, "A100", (2048, 256)),
+        ("0.33.0", 120 * GiB, "GB10", (2048, 256)), ("0.32.0", 120 * GiB, "GB10", (8192, 1024)),
+    ],
+)  # fmt: skip
+def test_the_batch_defaults_turn_at_70_and_at_160_gib(
+    version: str, memory: int, name: str, batch: tuple[int, int]
+) -> None:
+    assert batch_defaults(vllm_rules(Version(version)), memory, name) == batch
