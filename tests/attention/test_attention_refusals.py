@@ -231,3 +231,31 @@ def test_keys_and_values_of_two_widths_take_a_backend_for_that(key: int, value: 
     arch = replace(flash, groups=(replace(group, layer=layer),))
     report = backends(arch, gpu="H100", engine="vllm==0.33.0")
     assert report.selected == "FLASH_ATTN_DIFFKV"
+
+
+@pytest.mark.parametrize(("pool", "page"), [(1, 64), (2, 128), (4, 256)])
+def test_sparse_mla_pages_hold_64_entries_of_its_pooled_index(pool: int, page: int) -> None:
+    sparse = Model(
+        "DeepseekV32ForCausalLM", "deepseek_v32", latent=True, index_topk=2048, index_pool=pool,
+        dtype="bfloat16",
+    )  # fmt: skip
+    assert resolve(Query(sparse, (9, 0), "sglang==0.5.23", {}, 81_559)).page_size == page
+
+
+@pytest.mark.parametrize(
+    ("sm", "experts", "runner"),
+    [
+        ((9, 0), "mxfp4", "marlin"), ((8, 0), "mxfp4", None), ((9, 0), None, None),
+        ((10, 0), "mxfp4", "flashinfer_mxfp4"), ((10, 0), None, "flashinfer_trtllm"),
+        ((12, 0), "mxfp4", None),
+    ],
+)  # fmt: skip
+def test_mimo_v2_s_fp8_experts_have_a_runner_of_their_own(
+    sm: tuple[int, int], experts: str | None, runner: str | None
+) -> None:
+    mimo = Model(
+        "MiMoV2FlashForCausalLM", "mimo_v2_flash", quantization="fp8", experts=experts,
+        asymmetric=True, dtype="bfloat16",
+    )  # fmt: skip
+    told = resolve(Query(mimo, sm, "sglang==0.5.23", {}, 183_359))
+    assert (told.moe_runner or "auto") == (runner or "auto")
