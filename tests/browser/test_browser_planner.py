@@ -385,3 +385,37 @@ def test_without_a_script_the_planner_shows_an_answer_and_names_the_command(
 
 def test_nothing_of_all_this_complained_or_left_the_site(warm: Page, said: list[str]) -> None:
     assert said == []
+
+
+def test_a_failed_download_is_said_and_the_next_question_begins_anew(
+    page: Page, site_url: str
+) -> None:
+    page.route("**/*.wasm", lambda route: route.abort())
+    page.goto(f"{site_url}planner/#model=Qwen/Qwen3-8B&gpu=H100 SXM")
+    status = page.locator("[data-kv-planner] [role=status]")
+    expect(status).to_contain_text("could not be loaded", timeout=COLD)
+    page.unroute("**/*.wasm")
+    page.locator("[name=context]").fill("8K")
+    answered(page)
+    expect(page.locator(".kv-verdict")).to_contain_text("8,192 tokens fits")
+
+
+def test_a_large_paste_travels_in_the_address_too(warm: Page, said: list[str]) -> None:
+    import random
+
+    letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+    noise = "".join(random.Random(1).choices(letters, k=400_000))
+    warm.goto(warm.url.partition("#")[0])
+    warm.locator("[name=way][value=line]").check()
+    field(warm, "line", f"vllm serve Qwen/Qwen3-8B\n# {noise}")
+    warm.wait_for_function("() => location.hash.length > 200000")
+    assert not said
+
+
+def test_an_address_that_no_browser_could_have_made_is_no_error(
+    warm: Page, said: list[str]
+) -> None:
+    plan(warm, model="Qwen/Qwen3-8B")
+    warm.evaluate("location.hash = 'model=Qwen/Qwen3-8B&context=%E0%A4'")
+    warm.wait_for_timeout(300)
+    assert not said

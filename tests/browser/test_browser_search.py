@@ -102,6 +102,50 @@ def test_words_that_are_nowhere_are_said_to_be_nowhere(box: Page) -> None:
     expect(box.locator(OUT)).to_contain_text("Nothing has all these words.")
 
 
+def test_a_sentence_whose_words_no_page_has_all_finds_the_pages_with_its_rare_ones(
+    box: Page,
+) -> None:
+    found = ask(box, "ollama cuts off my prompt at 4096, whatever I do")
+    assert found[0] == "gotchas/lcpp-ollama-cuts-the-prompt/"
+    expect(box.locator(OUT)).to_contain_text("These have some of them")
+
+
+def test_oom_is_looked_for_as_the_words_that_pages_have(box: Page) -> None:
+    assert "gotchas/mem-sampler-warmup-out-of-memory/" in ask(box, "OOM sampler")
+
+
+def test_a_signature_is_found_though_the_index_cannot_be_loaded(page: Page, site_url: str) -> None:
+    page.route("**/pagefind/**", lambda route: route.abort())
+    page.goto(site_url)
+    page.keyboard.press("/")
+    page.locator(BOX).fill("ValueError: No available memory for the cache blocks.")
+    first = page.locator(FINDS).first
+    expect(first).to_have_attribute("data-kv-id", "kv-no-memory-for-cache-blocks")
+    expect(page.locator(OUT)).to_contain_text("The search index could not be loaded")
+
+
+def test_words_that_are_no_signature_are_searched_for_from_where_they_were_pasted(
+    page: Page, site_url: str
+) -> None:
+    page.goto(f"{site_url}find/?q={quote('ollama cuts off my prompt at 4096')}")
+    page.get_by_role("button", name="Search all pages for its words").click()
+    first = page.locator(FINDS).first
+    expect(first).to_have_attribute("href", f"{site_url}gotchas/lcpp-ollama-cuts-the-prompt/")
+
+
+def test_of_a_long_log_the_end_is_looked_through_and_the_page_says_so(
+    page: Page, site_url: str
+) -> None:
+    page.goto(f"{site_url}find/")
+    log = "INFO all is well\n" * 20_000 + "ValueError: No available memory for the cache blocks.\n"
+    page.locator("[data-kv-find] textarea").evaluate(
+        "(box, log) => { box.value = log; box.dispatchEvent(new Event('input')); }", log
+    )
+    out = page.locator("[data-kv-find] output")
+    expect(out.locator("a").first).to_have_attribute("data-kv-id", "kv-no-memory-for-cache-blocks")
+    expect(out).to_contain_text("Only the last 200,000 characters of it were looked through.")
+
+
 def test_what_is_pasted_becomes_text_and_never_markup(box: Page) -> None:
     ask(box, "<img src=x onerror=document.title='run'> head_dim")
     assert box.locator(f"{OUT} img").count() == 0

@@ -1,8 +1,10 @@
 // @ts-check
 // The box that a log is pasted into; nothing that is pasted leaves the page.
 
-import { find } from "./matching.js";
+import { LONGEST, find } from "./matching.js";
 import { element, get, isNew, root } from "./site.js";
+
+const SENTENCE = 500; // letters up to which a text may be words of a reader's own
 
 /** @param {import("./matching.js").Find[]} finds */
 export const listOf = (finds) => {
@@ -43,9 +45,16 @@ export const finding = (form) => {
       const say = "No signature is in the text as a whole. These share its rarest words:";
       out.replaceChildren(element("p", "", say), listOf(similar));
     } else {
-      const say = "No signature is in this text. The search above looks through all pages, and "
-        + "kvgate diagnose also finds lines that were cut.";
-      out.replaceChildren(element("p", "", say));
+      const say = "No signature is in this text. kvgate diagnose also finds lines that were cut.";
+      const words = box.value.replace(/\s+/g, " ").trim();
+      const search = element("button", "md-button", "Search all pages for its words");
+      search.setAttribute("type", "button");
+      search.setAttribute("data-kv-open-search", words);
+      out.replaceChildren(element("p", "", say), ...(words.length <= SENTENCE ? [search] : []));
+    }
+    if (box.value.length > LONGEST) {
+      const most = LONGEST.toLocaleString("en");
+      out.prepend(element("p", "", `Only the last ${most} characters of it were looked through.`));
     }
   };
   let pause = 0;

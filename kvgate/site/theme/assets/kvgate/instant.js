@@ -51,9 +51,18 @@ const put = (page) => {
   if (container) run(container);
 };
 
+/** The id that an anchor names; a damaged one is no reason to stop. @param {string} anchor */
+const named = (anchor) => {
+  try {
+    return decodeURIComponent(anchor);
+  } catch {
+    return anchor;
+  }
+};
+
 /** @param {URL} url @param {number} [y] where the reader had been on it */
 const scroll = (url, y) => {
-  const anchor = url.hash && document.getElementById(decodeURIComponent(url.hash.slice(1)));
+  const anchor = url.hash && document.getElementById(named(url.hash.slice(1)));
   if (y !== undefined || !anchor) scrollTo(0, y ?? 0);
   else anchor.scrollIntoView();
 };

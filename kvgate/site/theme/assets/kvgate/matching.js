@@ -7,9 +7,12 @@
  * @typedef {{record: Signed, score: number, text: string}} Find
  */
 
+/** Letters that are looked through. Of a longer log its end, where the error stands. */
+export const LONGEST = 200_000;
+
 /** @param {string} text */
 const folded = (text) =>
-  text.replace(/\x1b\[[0-?]*[ -/]*[@-~]/g, "").slice(0, 200_000).replace(/\s+/g, " ");
+  text.slice(-LONGEST).replace(/\x1b\[[0-?]*[ -/]*[@-~]/g, "").replace(/\s+/g, " ");
 
 /** @param {string} text */
 const wordsOf = (text) => new Set(text.toLowerCase().match(/[a-z_][a-z0-9_.-]{3,}/g) || []);

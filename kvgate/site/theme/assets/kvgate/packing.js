@@ -7,7 +7,10 @@ const whole = async (stream) => new Uint8Array(await new Response(stream).arrayB
 /** @param {string} text */
 const squeezed = async (text) => {
   const bytes = await whole(new Blob([text]).stream().pipeThrough(new CompressionStream("deflate-raw")));
-  const letters = btoa(String.fromCharCode(...bytes));
+  // Not all as arguments of one call: a stack has room for some hundred thousand.
+  let binary = "";
+  for (const byte of bytes) binary += String.fromCharCode(byte);
+  const letters = btoa(binary);
   return letters.replace(/\+/g, "-").replace(/\//g, "_").replace(/=+$/, "");
 };
 

@@ -11,12 +11,14 @@ import { element, get, isNew, root } from "./site.js";
  * @typedef {{title: string, url: string, excerpt: string}} Part
  * @typedef {{url: string, excerpt: string, sub_results: Part[],
  *   meta: {title?: string, severity?: string, about?: string, summary?: string}}} Page
- * @typedef {{data: () => Promise<Page>}} Result
+ * @typedef {{id: string, data: () => Promise<Page>}} Result
  * @typedef {{search: (words: string) => Promise<{results: Result[]}>}} Pagefind
  */
 
 const PASTED = 12; // letters from which on a query may be a pasted line
 const SHOWN = 8;
+const MANY = 16; // words that a sentence is looked for by
+const PAGES = 1000; // more than a word that tells anything is on
 const WHOLE = 4; // pages with a name as it was typed, before those with its parts
 
 /** @type {Promise<Pagefind> | undefined} */
@@ -46,10 +48,37 @@ const certain = (records, query) => {
  */
 const worded = async (query) => {
   const index = await pagefind();
-  const { results } = await index.search(query);
-  const parts = query.replace(/[^\p{L}\p{N}]+/gu, " ").trim();
-  if (parts === query.trim()) return results;
-  return [...results.slice(0, WHOLE), ...(await index.search(parts)).results];
+  const meant = query.replace(/\boom\b/gi, "out of memory"); // as everyone says, and no page writes
+  const { results } = await index.search(meant);
+  const parts = meant.replace(/[^\p{L}\p{N}]+/gu, " ").trim();
+  if (parts === meant.trim()) return { results, loose: false };
+  const all = [...results.slice(0, WHOLE), ...(await index.search(parts)).results];
+  return { results: all, loose: false };
+};
+
+/**
+ * Pages with some of the words, for a sentence of which no page has all; a rare word counts more.
+ * @param {string} query
+ */
+const loosely = async (query) => {
+  const index = await pagefind();
+  const words = new Set(query.toLowerCase().match(/[\p{L}\p{N}]{3,}/gu));
+  const found = await Promise.all([...words].slice(0, MANY).map((word) => index.search(word)));
+  /** @type {Map<string, {result: Result, score: number, words: number}>} */
+  const scored = new Map();
+  for (const { results } of found) {
+    results.forEach((result, at) => {
+      const known = scored.get(result.id) || { result, score: 0, words: 0 };
+      known.words += 1;
+      // Its rank for the word parts those that have the same words.
+      known.score += Math.log(1 + PAGES / results.length) * (1 + 1 / (1 + at));
+      scored.set(result.id, known);
+    });
+  }
+  // For a word that is nowhere the index gives what begins like it: one such is no find.
+  const best = [...scored.values()].filter((one) => one.words > 1);
+  best.sort((a, b) => b.score - a.score);
+  return { results: best.map(({ result }) => result), loose: true };
 };
 
 /** Text of Pagefind's with its marks, as nodes: nothing of it becomes HTML. @param {string} text */
@@ -104,15 +133,18 @@ export const searching = (dialog) => {
     /** @type {Result[]} */
     let results = [];
     let lost = "";
-    try {
-      [records, results] = await Promise.all([
-        query.length < 4 ? [] : get("api/v1/signatures.json").then((all) => all.records),
-        worded(query),
-      ]);
-    } catch {
-      lost = "The search index could not be loaded; all signatures stand on one page.";
-    }
+    let loose = false;
+    // Either answers alone: a reader with an error needs the signatures, and not the index.
+    await Promise.all([
+      query.length < 4 || get("api/v1/signatures.json").then((all) => { records = all.records; })
+        .catch(() => { lost = "The signatures could not be loaded; these are pages with its words."; }),
+      worded(query).then((found) => { ({ results, loose } = found); })
+        .catch(() => { lost = "The search index could not be loaded; all signatures stand on one page."; }),
+    ]);
     const { exact, near } = certain(records, query);
+    if (!lost && !results.length && !exact.length && !near.length) {
+      ({ results, loose } = await loosely(query).catch(() => ({ results, loose })));
+    }
     const pages = await Promise.all(results.slice(0, 2 * SHOWN).map((result) => result.data()));
     if (mine !== asked) return; // the reader has typed on
     const known = new Set(exact.map((found) => new URL(found.record.path, root()).href));
@@ -124,19 +156,27 @@ export const searching = (dialog) => {
       known.add(url);
     }
     const count = exact.length + rest.length;
-    const said = lost || (count ? "" : near.length ? "Not found as it stands. These share its rarest words:"
-      : "Nothing has all these words.");
+    const said = lost || (loose && count ? "Nothing has all these words. These have some of them:"
+      : count ? "" : near.length ? "Not found as it stands. These share its rarest words:"
+        : "Nothing has all these words.");
     out.replaceChildren(
       ...(exact.length ? [element("p", "kv-say", "Exactly this:"), listOf(exact)] : []),
       ...(said ? [element("p", "kv-say", said)] : []),
       ...(count ? [] : [listOf(near)]),
-      ...(rest.length ? [element("p", "kv-say", exact.length ? "And pages with its words:" : "Pages:"), pagesOf(rest)] : []),
+      ...(rest.length && !loose
+        ? [element("p", "kv-say", exact.length ? "And pages with its words:" : "Pages:")] : []),
+      ...(rest.length ? [pagesOf(rest)] : []),
     );
     out.dataset.kvFor = query;
   };
-  const open = () => {
+  /** @param {string} [words] what to look for at once */
+  const open = (words) => {
     if (dialog.open) return;
     dialog.showModal();
+    if (words) {
+      input.value = words;
+      look();
+    }
     input.select();
     pagefind().catch(() => null);
   };
@@ -167,9 +207,10 @@ export const searching = (dialog) => {
     next.focus();
   });
   document.addEventListener("click", (event) => {
-    if (!(event.target instanceof Element) || !event.target.closest("[data-kv-open-search]")) return;
+    const opener = event.target instanceof Element && event.target.closest("[data-kv-open-search]");
+    if (!opener) return;
     event.preventDefault();
-    open();
+    open(opener.getAttribute("data-kv-open-search") || "");
   });
   document.addEventListener("keydown", (event) => {
     const typing = event.target instanceof Element

@@ -29,6 +29,13 @@ const start = async () => started({
 /** @type {ReturnType<typeof start> | null} */
 let desk = null;
 
+// Pyodide leaves a failed fetch of its own to nobody, and then never begins. As an error it reaches
+// the page, which says so and starts a worker anew at the next question.
+self.addEventListener("unhandledrejection", (event) => {
+  event.preventDefault();
+  self.reportError(event.reason);
+});
+
 self.addEventListener("message", async ({ data }) => {
   const { id, question, text } = /** @type {Question} */ (data);
   try {
