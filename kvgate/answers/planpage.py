@@ -72,7 +72,9 @@ def _verdict(one: Checked, sizing: Sizing | None) -> Html:
     elif stops:
         text, style = f"It does not start: {stops[0].finding.message}", "bad"
     else:
-        text, style = "Its memory could not be sized; what is missing stands below", ""
+        why = one.plan.lacks("model") or one.plan.lacks("size")
+        text = f"Its memory could not be sized: {why}" if why else "Its memory could not be sized"
+        style = ""
     mark = {"good": "kv-good", "bad": "kv-bad"}.get(style, "")
     return element(
         "p", element("strong", text, class_=mark or None), " ",

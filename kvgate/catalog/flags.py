@@ -46,6 +46,9 @@ _SWITCHES = {
 }
 
 
+_OFF = frozenset({"false", "0", "no", "off"})
+
+
 @dataclass(frozen=True, slots=True)
 class Flag:
     """One flag of a release.
@@ -72,6 +75,14 @@ class Flag:
         """The spelling to show: the first long one."""
         spelled = self.names or self.negatives
         return next((n for n in spelled if n.startswith("--")), spelled[0])
+
+    def meant(self, spelling: str, value: str) -> str:
+        """What to write for a switch that was given a value: for ``--enable-x=False`` what switches
+        it off, "" where nothing does."""
+        if spelling in self.negatives or value.strip().casefold() not in _OFF:
+            return spelling
+        own = f"--no-{spelling.removeprefix('--')}"
+        return own if own in self.negatives else next(iter(self.negatives), "")
 
 
 @dataclass(frozen=True, slots=True)

@@ -132,6 +132,11 @@ class _Reader:
                 f"write {name} {value}",
             )
         unresolved = word.unresolved
+        if flag.nargs == 0 and equals and self.style.equals:
+            meant = flag.meant(spelling, value)
+            hint = f"write {meant}" if meant else f"leave {spelling} away"
+            self._problem("KV409", word.place, f"{spelling} takes no value", hint)
+            spelling = meant or spelling
         texts, places_unresolved, missing = self._values(flag, value if equals else None, spelling)
         if missing:
             self._problem("KV409", word.place, f"{spelling} needs a value")
@@ -270,9 +275,6 @@ class _Reader:
     ) -> tuple[tuple[str, ...], tuple[str, ...], bool]:
         """The texts behind a flag, what in them is unresolved, and whether one is missing."""
         if flag.nargs == 0:
-            if attached is not None and self.style.equals:
-                place = self.words[self.at - 1].place
-                self._problem("KV409", place, f"{spelling} takes no value", f"write {spelling}")
             return (), (), False
         if attached is not None:
             return (attached,), (), False

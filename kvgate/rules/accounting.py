@@ -18,6 +18,7 @@ _SPARK = "GB10"
 # GiB that CUDA is ever given on DGX Spark kits (MiaAI-Lab/GLM-5.3-Flash-EXL3-2x-DGX-Sparks 47).
 _SPARK_FREE = 102.2
 _MOST_RANKS = 32  # of one tensor-parallel group; more is not advised to anybody
+_USUAL = 0.9  # of the memory, what releases up to 0.19 take by default
 _SHARED = (_SPARK, "Jetson AGX Thor")
 _ESTIMATE = "VLLM_MEMORY_PROFILER_ESTIMATE_CUDAGRAPHS"
 
@@ -44,22 +45,28 @@ def nothing_left_for_the_cache(plan: Plan) -> Verdict:
             "lowering --max-model-len doesn't help: there is no cache to divide",
             *(line for line in pool.lines if line.startswith("minus")),
         ),
-        _more_ranks(plan),
+        _room(plan),
     )
 
 
-def _more_ranks(plan: Plan) -> str:
-    """The command with the fewest ranks that leave room, tried out; else what would help."""
+def _room(plan: Plan) -> str:
+    """The command with which something is left for the cache: of a card that is shared the usual
+    part, else the least doubling of ranks."""
+    if _utilization(plan) < _USUAL:
+        usual = resized(plan, gpu_memory_utilization=_USUAL)
+        if usual is not None and usual.pool is not None and usual.pool.memory.likely > 0:
+            return plan.with_flag("--gpu-memory-utilization", str(_USUAL))
+    stages = number(plan.get("pipeline_parallel_size")) or 1
+    heads = plan.arch.query_heads if plan.arch is not None else 0
     ranks = plan.tp * 2
-    while ranks <= min(plan.most_tp or _MOST_RANKS, _MOST_RANKS):
-        tried = resized(plan, tp=ranks)
-        if tried is not None and tried.pool is not None and tried.pool.memory.likely > 0:
+    while ranks <= (plan.most_tp or _MOST_RANKS) and heads % ranks == 0:
+        spread = resized(plan, tp=ranks)
+        if spread is not None and spread.pool is not None and spread.pool.memory.likely > 0:
             return plan.with_flag("--tensor-parallel-size", str(ranks))
         ranks *= 2
-    if plan.most_tp is None:
-        return "a GPU with more memory, more GPUs in pipeline stages too, or weights of fewer bits"
-    stages = number(plan.get("pipeline_parallel_size")) or 1
-    return f"more GPUs than the {plan.most_tp * stages} there are, or weights of fewer bits"
+    if plan.most_tp:
+        return f"more GPUs than the {plan.most_tp * stages} there are, or weights of fewer bits"
+    return "larger GPUs, more of them in pipeline stages too, or weights of fewer bits"
 
 
 def graph_estimate_takes_the_last_room(plan: Plan) -> Verdict:

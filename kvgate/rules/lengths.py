@@ -16,10 +16,10 @@ from kvgate.plan.model import Plan
 from kvgate.rules.facts import between, engine_version, number, truthy
 from kvgate.rules.verdict import Finding, Undecided, Verdict
 
-__all__ = ["RULES"]
+__all__ = ["ALLOW_LONG", "RULES", "derived"]
 
 _ORIGINAL = "original_max_position_embeddings"
-_ALLOW = "VLLM_ALLOW_LONG_MAX_MODEL_LEN"
+ALLOW_LONG = "VLLM_ALLOW_LONG_MAX_MODEL_LEN"
 _DUAL_CHUNK = ("qwen2.5-7b-instruct-1m", "qwen2.5-14b-instruct-1m")
 
 
@@ -44,7 +44,7 @@ def _kind(rope: Mapping[str, Any]) -> str:
     return str(rope.get("rope_type") or rope.get("type") or "")
 
 
-def _derived(plan: Plan) -> int | None:
+def derived(plan: Plan) -> int | None:
     """The length that this release derives; None where the config isn't known."""
     if plan.arch is None:
         return None
@@ -57,27 +57,27 @@ def max_model_len_above_the_derived(plan: Plan) -> Verdict:
     length = number(plan.get("max_model_len"))
     if not plan.runs("vllm") or length is None:
         return None
-    derived = _derived(plan)
-    if derived is None:
+    most = derived(plan)
+    if most is None:
         return Undecided(plan.lacks("model") or "the model's max_position_embeddings")
-    if length <= derived:
+    if length <= most:
         return None
     if plan.arch is not None and plan.arch.model_type.startswith(("cohere", "command")):
         return Undecided("the config's model_max_length, which goes before")
-    if truthy(plan.deployment.env_value(_ALLOW)):
+    if truthy(plan.deployment.env_value(ALLOW_LONG)):
         if _kind(_rope(plan)) not in ("", "default"):
             return None
         return Finding(
-            f"--max-model-len {length:,} is above the {derived:,} positions of the model, and "
-            f"{_ALLOW} lifts the check without stretching anything",
+            f"--max-model-len {length:,} is above the {most:,} positions of the model, and "
+            f"{ALLOW_LONG} lifts the check without stretching anything",
             ("no RoPE scaling is set, in the config or by --hf-overrides",),
-            plan.with_flag("--max-model-len", str(derived)),
+            plan.with_flag("--max-model-len", str(most)),
         )
     return Finding(
-        f"--max-model-len {length:,} is above the {derived:,} that vLLM {engine_version(plan)} "
+        f"--max-model-len {length:,} is above the {most:,} that vLLM {engine_version(plan)} "
         "derives from the model's config: it stops",
-        (f"{_ALLOW} would lift the check, and change nothing about positions",),
-        plan.with_flag("--max-model-len", str(derived)),
+        (f"{ALLOW_LONG} would lift the check, and change nothing about positions",),
+        plan.with_flag("--max-model-len", str(most)),
     )
 
 
@@ -128,8 +128,8 @@ def _by_override(plan: Plan) -> str:
     flags: dict[str, str | None] = {"--rope-scaling": None, "--rope-theta": None}
     if length is not None and plan.arch is not None:
         version = engine_version(plan) or NEWEST["vllm"]
-        derived = derived_length(plan.arch, engine="vllm", version=version, rope=block)
-        if derived is not None and derived < length:
+        stretched = derived_length(plan.arch, engine="vllm", version=version, rope=block)
+        if stretched is not None and stretched < length:
             # From 0.30.0 on the block changes positions and not the limit.
             inner["max_position_embeddings"] = length
         flags["--max-model-len"] = str(length)

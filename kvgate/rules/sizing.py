@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from kvgate.plan.model import Plan
+from kvgate.rules.facts import truthy
+from kvgate.rules.lengths import ALLOW_LONG, derived
 from kvgate.rules.verdict import Finding, Undecided, Verdict
 from kvgate.rules.vllm_facts import resized
 from kvgate.units import counted, format_bytes
@@ -33,9 +35,16 @@ def kv_cache_does_not_fit(plan: Plan) -> Verdict:
             f"a sequence of {length} does not fit; the longest that does has "
             f"{counted(pool.longest, 'token')}. The engine says: {pool.refusal}",
             because,
-            plan.with_flag("--max-model-len", str(pool.longest)),
+            plan.with_flag("--max-model-len", str(_allowed(plan, pool.longest))),
         )
     return Finding(f"nothing is left for the KV cache. The engine says: {pool.refusal}", because)
+
+
+def _allowed(plan: Plan, longest: int) -> int:
+    """The longest length that fits and that the engine takes: it may stop above the config's."""
+    most = derived(plan)
+    lifted = truthy(plan.deployment.env_value(ALLOW_LONG))
+    return longest if most is None or lifted else min(longest, most)
 
 
 def _beyond_the_gpu(plan: Plan) -> Finding | None:

@@ -270,6 +270,22 @@ def test_what_cannot_be_taken_is_reported_once(written: str, code: str) -> None:
     assert codes(f"vllm serve org/m {written}", VLLM) == [code]
 
 
+@pytest.mark.parametrize(
+    ("written", "hint", "value"),
+    [
+        ("--enable-chunked-prefill=False", "write --no-enable-chunked-prefill", False),
+        ("--enable-chunked-prefill=true", "write --enable-chunked-prefill", True),
+        ("--no-enable-chunked-prefill=0", "write --no-enable-chunked-prefill", False),
+    ],
+)
+def test_a_switch_with_a_value_keeps_what_it_was_to_mean(
+    written: str, hint: str, value: bool
+) -> None:
+    found = one(f"vllm serve org/m {written}", VLLM)
+    assert [problem.hint for problem in found.problems] == [hint]
+    assert found.flags["enable_chunked_prefill"] is value
+
+
 def test_unquoted_json_is_read_as_it_was_meant() -> None:
     found = one('vllm serve m --kv-transfer-config {"kv_role":"kv_producer","x":1}', VLLM)
     assert found.role == "prefill"

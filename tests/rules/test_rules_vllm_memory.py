@@ -159,6 +159,40 @@ def test_the_change_for_odd_heads_is_the_next_smaller_divisor(ask: Ask) -> None:
     assert "--tensor-parallel-size 4" in found.fix or "-tp 4" in found.fix
 
 
+@pytest.mark.parametrize(
+    ("command", "gpu", "fix"),
+    [
+        ("google/gemma-3-27b-it --max-model-len 8K", "RTX 4090", "--tensor-parallel-size 4"),
+        ("deepseek-ai/DeepSeek-V3", "RTX 4090", "--tensor-parallel-size 64"),
+        ("Qwen/Qwen3-8B --gpu-memory-utilization 0.1", "H100", "--gpu-memory-utilization 0.9"),
+        ("Qwen/Qwen3-8B --gpu-memory-utilization 0.001", "RTX 4090", "utilization 0.9"),
+        ("moonshotai/Kimi-K2-Instruct", "T4", "larger GPUs, or weights of fewer bits"),
+    ],
+)
+def test_the_change_for_a_card_without_room_leaves_some(
+    ask: Ask, command: str, gpu: str, fix: str
+) -> None:
+    rule = "nothing_left_for_the_cache"
+    found = ask(rule, f"vllm serve {command}", "vllm==0.33.0", gpu=gpu)
+    assert isinstance(found, Finding)
+    assert fix in found.fix
+    if found.fix.startswith("vllm"):
+        assert ask(rule, found.fix, "vllm==0.33.0", gpu=gpu) is None
+
+
+def test_a_length_that_fits_is_offered_no_longer_than_the_model_allows(ask: Ask) -> None:
+    command = "vllm serve meta-llama/Llama-3.1-8B-Instruct --max-model-len 1M"
+    found = ask("kv_cache_does_not_fit", command, "vllm==0.33.0", gpu="H100")
+    assert isinstance(found, Finding)
+    assert found.fix.endswith("--max-model-len 131072")
+    lifted = ask(
+        "kv_cache_does_not_fit", f"VLLM_ALLOW_LONG_MAX_MODEL_LEN=1 {command}", "vllm==0.33.0",
+        gpu="H100",
+    )  # fmt: skip
+    assert isinstance(lifted, Finding)
+    assert not lifted.fix.endswith(" 131072")
+
+
 def test_between_nothing_and_something_left_a_pool_stays_open(ask: Ask) -> None:
     command = "vllm serve openai/gpt-oss-120b"
     verdict = ask("nothing_left_for_the_cache", command, "vllm==0.11.0", gpu="H100")
