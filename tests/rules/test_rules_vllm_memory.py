@@ -163,10 +163,14 @@ def test_the_change_for_odd_heads_is_the_next_smaller_divisor(ask: Ask) -> None:
     ("command", "gpu", "fix"),
     [
         ("google/gemma-3-27b-it --max-model-len 8K", "RTX 4090", "--tensor-parallel-size 4"),
-        ("deepseek-ai/DeepSeek-V3", "RTX 4090", "--tensor-parallel-size 64"),
+        ("deepseek-ai/DeepSeek-V3", "RTX 4090", "larger GPUs, more of them in pipeline stages too"),
         ("Qwen/Qwen3-8B --gpu-memory-utilization 0.1", "H100", "--gpu-memory-utilization 0.9"),
         ("Qwen/Qwen3-8B --gpu-memory-utilization 0.001", "RTX 4090", "utilization 0.9"),
-        ("moonshotai/Kimi-K2-Instruct", "T4", "larger GPUs, or weights of fewer bits"),
+        (
+            "moonshotai/Kimi-K2-Instruct",
+            "T4",
+            "larger GPUs, more of them in pipeline stages too, or weights of fewer bits",
+        ),
     ],
 )
 def test_the_change_for_a_card_without_room_leaves_some(
