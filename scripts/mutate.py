@@ -8,8 +8,8 @@ annotations and docstrings, which nothing evaluates, don't count) meets the test
 changed line: those that killed a change of the same module before, then the quickest. The first
 failure kills the mutant, and so does a test that computes on and on; what hangs without computing
 kills none. What isn't killed is printed; a survivor is answered by a test, or by a row with its
-reason in scripts/mutation/equivalent.toml. Exit status 1 where fewer were killed than ``--least``
-asks. POSIX only: each mutant is a fork.
+reason in scripts/mutation/equivalent.toml; those of the last sample stand in survivors.toml there.
+Exit status 1 where fewer were killed than ``--least`` asks. POSIX only: each mutant is a fork.
 """
 
 from __future__ import annotations
