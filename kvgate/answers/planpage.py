@@ -65,21 +65,33 @@ def _verdict(one: Checked, sizing: Sizing | None) -> Html:
     where = f" on {one.plan.gpu.name}" if one.plan.gpu else ""
     engine = str(one.plan.release) if one.plan.release else one.plan.engine
     about = f"{engine.replace('==', ' ')}{where}"
+    stopped = f"It does not start: {stops[0].finding.message}" if stops else ""
     if sizing is not None:
         _, text, style = next(iter(lines_of(sizing)))
         if style != "bad" and stops:
-            text, style = f"It does not start: {stops[0].finding.message}", "bad"
+            text, style = stopped, "bad"
     elif stops:
-        text, style = f"It does not start: {stops[0].finding.message}", "bad"
+        text, style = stopped, "bad"
     else:
         why = one.plan.lacks("model") or one.plan.lacks("size")
         text = f"Its memory could not be sized: {why}" if why else "Its memory could not be sized"
         style = ""
+    if sizing is not None and style == "bad" and text != stopped and _unattended(one.plan):
+        # More memory alone would not help: that must not stand far below.
+        text += "; nor does an attention backend run for it"
     mark = {"good": "kv-good", "bad": "kv-bad"}.get(style, "")
     return element(
         "p", element("strong", text, class_=mark or None), " ",
         element("span", about, class_="kv-type"), class_="kv-verdict",
     )  # fmt: skip
+
+
+def _unattended(plan: Plan) -> bool:
+    """Whether it is certain that the engine stops at its attention backend."""
+    if plan.outcome is not None and plan.outcome.error:
+        return True
+    gates_ = plan.gates
+    return gates_ is not None and (bool(gates_.error) or any(f.certain for f in gates_.then_fails))
 
 
 def _figures(sizing: Sizing) -> Html:

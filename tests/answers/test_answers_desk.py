@@ -29,6 +29,13 @@ def ask(desk: Desk, question: str, **given: Any) -> dict[str, Any]:
     return answer
 
 
+def verdict(desk: Desk, form: dict[str, str]) -> str:
+    """The first sentence of a plan."""
+    answer = ask(desk, "plan", form=form, root="../")["answer"]
+    page = html.fragment_fromstring(answer["html"], create_parent="div")
+    return str(page.find_class("kv-verdict")[0].text_content())
+
+
 def test_the_heads_survive_the_way_to_the_browser() -> None:
     assert Known.from_json(json.dumps(known().to_json())) == known()
 
@@ -54,6 +61,23 @@ def test_a_plan_shows_both_answers_the_chart_the_backend_and_what_bites(desk: De
     assert page.xpath(".//a/@data-kv-id")[: len(found)] == found
     assert page.xpath(".//a/@href")[0] == f"../gotchas/{found[0]}/"
     assert answer["engine"] == "vllm"
+
+
+def test_the_first_sentence_says_that_more_memory_alone_would_not_help(desk: Desk) -> None:
+    form = {"line": "vllm serve deepseek-ai/DeepSeek-V3.2 -tp 8", "gpu": "A100 80GB SXM"}
+    assert "does not fit; nor does an attention backend run for it" in verdict(desk, form)
+    form["line"] = "vllm serve deepseek-ai/DeepSeek-V3.1 -tp 2"
+    form["gpu"] = "H200"
+    said = verdict(desk, form)
+    assert "does not fit" in said
+    assert "backend" not in said
+
+
+def test_the_first_sentence_says_why_a_memory_could_not_be_sized(desk: Desk) -> None:
+    form = {"line": "vllm serve Qwen/Qwen3-8BB", "gpu": "A100 80GB SXM"}
+    said = verdict(desk, form)
+    assert "could not be sized: 'Qwen/Qwen3-8BB' is not in the catalogue" in said
+    assert "'Qwen/Qwen3-8B'" in said
 
 
 def test_a_pasted_manifest_is_planned_and_its_command_names_a_file() -> None:

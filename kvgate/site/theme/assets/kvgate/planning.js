@@ -36,6 +36,7 @@ export const planning = (place) => {
   if (!form || !out || !status || !isNew(place)) return;
   /** @type {Choices} */
   const choices = JSON.parse(place.dataset.kvChoices || "{}");
+  let answered = false;
   /** @param {string} name */
   const field = (name) => /** @type {HTMLInputElement} */ (form.querySelector(`[name=${name}]`));
   /** @param {string} name */
@@ -115,6 +116,7 @@ export const planning = (place) => {
         say(`${refusal.message}${refusal.hint && ` (${refusal.hint})`}`, true);
       } else {
         replace(out, nodesOf(answer.html));
+        answered = true;
         // The verdict is seen already, and this is for those who hear the page.
         say(out.querySelector(".kv-verdict strong")?.textContent || "");
         status.classList.add("kv-unseen");
@@ -144,6 +146,8 @@ export const planning = (place) => {
   const arrived = async () => {
     const fields = await unpacked(location.hash);
     if (!fields) return fit();
+    // The example that the page was built with is no answer to what a link asks.
+    if (!answered) out.replaceChildren();
     fill(fields);
     put(said());
   };
