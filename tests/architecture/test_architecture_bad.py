@@ -307,3 +307,15 @@ def test_a_text_part_that_repeats_a_wrapper_without_a_type_of_its_own_is_refused
     with pytest.raises(InputError, match=f"model_type repeats '{outer}'") as caught:
         parse({"model_type": outer, "llm_config": {"model_type": outer}}, id="x")
     assert "such as llama" in str(caught.value.hint)
+
+
+@pytest.mark.parametrize("index", [4, 5, 39])
+def test_a_crossing_layer_beyond_the_last_is_refused(index: int) -> None:
+    config = {
+        "model_type": "mllama_text_model", "hidden_size": 1024, "num_hidden_layers": 4,
+        "num_attention_heads": 8, "num_key_value_heads": 2, "intermediate_size": 4096,
+        "vocab_size": 32000, "max_position_embeddings": 131072,
+        "cross_attention_layers": [1, index],
+    }  # fmt: skip
+    with pytest.raises(InputError, match=f"names layer {index} of 4 layers"):
+        parse(config, id="x")

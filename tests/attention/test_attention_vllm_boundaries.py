@@ -204,3 +204,11 @@ def test_up_to_0_17_sparse_mla_has_blocks_of_64_or_flashinfers_of_32(
     for sm in ((9, 0), (10, 0)):
         place = device(release("vllm==0.17.1"), sm)
         assert platform_block(place, layers, backend, asked) == block
+
+
+@pytest.mark.parametrize(("version", "takes"), [("0.30.0", False), ("0.31.0", True)])
+def test_fp8_heads_of_512_are_flash_attention_4_s_on_hopper_since_0_31(
+    version: str, takes: bool
+) -> None:
+    row = {"engine": f"vllm=={version}", "sm": "9.0", "head_size": 512, "kv": "fp8"}
+    assert ("FLASH_ATTN" in answer(row)["valid"]) is takes
