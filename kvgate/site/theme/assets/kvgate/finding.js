@@ -47,7 +47,7 @@ export const finding = (form) => {
     } else {
       const say = "No signature is in this text. kvgate diagnose also finds lines that were cut.";
       const words = box.value.replace(/\s+/g, " ").trim();
-      const search = element("button", "md-button", "Search all pages for its words");
+      const search = element("button", "md-button md-button--primary", "Search all pages for its words");
       search.setAttribute("type", "button");
       search.setAttribute("data-kv-open-search", words);
       out.replaceChildren(element("p", "", say), ...(words.length <= SENTENCE ? [search] : []));
