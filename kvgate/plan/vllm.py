@@ -37,10 +37,13 @@ def fill(draft: Draft, kv_cache_memory: int | None) -> None:
     draft.forced_backend = _forced(draft)
     if draft.arch is None or draft.release is None:
         draft.lack("gates", draft_lacks(draft, "model", "version"))
+    else:
+        _gates(draft)
+    # Pools are known of releases before the catalogue's first, whose gates aren't.
+    if draft.arch is None or _asked(draft) is None:
         draft.lack("size", draft_lacks(draft, "model", "version"))
-        return
-    _gates(draft)
-    _size(draft, kv_cache_memory)
+    else:
+        _size(draft, kv_cache_memory)
 
 
 def _gates(draft: Draft) -> None:
@@ -74,7 +77,7 @@ def _size(draft: Draft, kv_cache_memory: int | None) -> None:
     def ask(length: int | None) -> Sizing:
         given = arguments(draft.settings, _asked(draft))
         return size(
-            arch, gpu=gpu, engine=str(draft.release), weights_bytes=weights,
+            arch, gpu=gpu, engine=f"vllm=={_asked(draft)}", weights_bytes=weights,
             **{**given, "max_model_len": length, "kv_cache_memory": memory},
         )  # fmt: skip
 
@@ -104,7 +107,7 @@ def _note_groups(draft: Draft) -> None:
 
 
 def _asked(draft: Draft) -> Version | None:
-    return draft.release.asked if draft.release is not None else None
+    return draft.release.asked if draft.release is not None else draft.deployment.version
 
 
 def _weights(draft: Draft) -> tuple[int, ...]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from kvgate.deployment import deployments
+from kvgate.kvcache import size
 from kvgate.plan import Plan, plan
 from kvgate.plan.gguf import named_bits
 from kvgate.rules.judge import Judged, Open, judge
@@ -149,3 +150,15 @@ def test_kv_memory_that_the_gpu_does_not_have_is_found() -> None:
     made = _plan(line, "H100")
     assert made.sizing is not None
     assert any("is more than the 79.19 GiB" in note for note in made.sizing.assumptions)
+
+
+def test_a_release_before_the_first_that_was_read_is_sized_all_the_same() -> None:
+    (asked,) = deployments("vllm serve Qwen/Qwen3-8B", engine="vllm==0.11.0")
+    made = plan(asked, gpu="A10")
+    assert made.gates is None
+    assert "older than the oldest release" in (made.lacks("gates") or "")
+    assert made.lacks("size") is None
+    assert made.sizing is not None
+    assert made.sizing.tokens == size("Qwen/Qwen3-8B", gpu="A10", engine="vllm==0.11.0").tokens
+    (asked,) = deployments("vllm serve Qwen/Qwen3-8B", engine="vllm==0.8.5")
+    assert "older than the oldest allocator" in (plan(asked, gpu="A10").lacks("size") or "")
