@@ -116,6 +116,11 @@ class KvgatePlugin(BasePlugin[KvgateConfig]):  # type: ignore[no-untyped-call]
         config.extra_javascript.append(script)
         if self.config.search and config.plugins.keys() & {"search", "material/search"}:
             _log.warning("kvgate brings its own search: take 'search' out of the plugins")
+        if "navigation.tracking" in (config.theme.get("features") or ()):
+            _log.warning(
+                "a page's address holds its plan or its question, and the theme's feature "
+                "'navigation.tracking' writes headings over it: take it out"
+            )
         return config
 
     def on_files(self, files: Files, *, config: MkDocsConfig) -> Files:

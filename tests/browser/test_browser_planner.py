@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 import statistics
+import time
 from collections.abc import Iterator
 from urllib.parse import parse_qsl, quote
 
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Browser, Page, Route, expect
+from playwright.sync_api import TimeoutError as PlaywrightTimeout
 
 from kvgate.errors import InputError
 from kvgate.site.worker import Pyodide
@@ -58,7 +60,11 @@ def warm(browser: Browser, site_url: str, said: list[str]) -> Iterator[Page]:
 
 def answered(page: Page) -> None:
     """Wait for the planner's answer. The page's policy forbids scripts made of strings."""
-    page.locator("[data-kv-planner][data-kv-took]").wait_for(state="attached", timeout=COLD)
+    took = page.locator("[data-kv-planner][data-kv-took]")
+    try:
+        took.wait_for(state="attached", timeout=COLD)
+    except PlaywrightTimeout:
+        pytest.fail(f"{page.url} says {page.locator('[role=status]').all_inner_texts()}")
 
 
 def plan(page: Page, **fields: str) -> None:
@@ -179,6 +185,22 @@ def test_the_address_holds_the_plan_and_a_link_restores_it(warm: Page, site_url:
     plan(warm, **dict(parse_qsl(words)))
     assert warm.locator("[data-kv-answer]").inner_text() == before
     assert warm.input_value("[name=kv]") == "fp8_e5m2"
+
+
+def test_a_link_followed_while_the_page_still_scrolls_keeps_its_plan(
+    page: Page, site_url: str
+) -> None:
+    def late(route: Route) -> None:
+        time.sleep(0.8)
+        route.continue_()
+
+    # What watches the scrolling waits until it rests, and may then speak of another page.
+    page.route("**/planning.js", late)
+    page.goto(f"{site_url}gotchas/flashinfer-rejects-large-head-dim/", wait_until="networkidle")
+    page.mouse.wheel(0, 60)
+    page.get_by_role("link", name="in the planner").click()
+    answered(page)
+    assert "#line=vllm" in page.url
 
 
 def test_a_command_line_brings_its_findings_and_its_engine(warm: Page) -> None:

@@ -43,6 +43,18 @@ def test_a_second_search_beside_the_site_s_own_is_named(
     assert "kvgate brings its own search: take 'search' out of the plugins" in done.stderr
 
 
+def test_a_theme_that_writes_over_addresses_is_named(
+    base: Base, text: Text, mkdocs: Mkdocs
+) -> None:
+    folder = base({"one-thing.md": text("one-thing")}, guide="# Guide\n")
+    config = folder / "mkdocs.yml"
+    told = config.read_text("utf-8").replace("features: [", "features: [navigation.tracking, ")
+    config.write_text(told)
+    done = mkdocs(folder, "--strict")
+    assert done.returncode == 1
+    assert "'navigation.tracking' writes headings over it: take it out" in done.stderr
+
+
 def test_a_base_can_do_without_search(base: Base, text: Text, mkdocs: Mkdocs) -> None:
     folder = base({"pool-too-small.md": text("pool-too-small")}, guide="# Guide\n")
     config = folder / "mkdocs.yml"
