@@ -14,6 +14,8 @@
  *   `load` imports a module, `bytes` reads a file, `home` is where Pyodide looks for its own files
  */
 
+const PARTS = ["pyodide.asm.wasm", "python_stdlib.zip", "pyodide-lock.json"];
+
 /**
  * @param {Surroundings} around
  * @returns {Promise<(question: string, text: string) => string>} asks; JSON in, JSON out
@@ -22,6 +24,9 @@ export const started = async ({ manifest, load, bytes, home, say }) => {
   say("Loading Python into this tab (14 MB, once) …");
   const wheels = manifest.wheels.map(bytes);
   const records = bytes(manifest.records);
+  // Pyodide may leave a failed fetch of its own to nobody, and then never begins. So its parts are
+  // fetched here before, where a failure is heard; it then has them from the cache.
+  await Promise.all(PARTS.map((part) => bytes(manifest.pyodide + part)));
   const { loadPyodide } = await load(`${manifest.pyodide}pyodide.mjs`);
   const python = await loadPyodide({ indexURL: home(manifest.pyodide) });
   say("Loading kvgate …");
