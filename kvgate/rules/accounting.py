@@ -52,21 +52,23 @@ def nothing_left_for_the_cache(plan: Plan) -> Verdict:
 def _room(plan: Plan) -> str:
     """The command with which something is left for the cache: of a card that is shared the usual
     part, else the least doubling of ranks."""
-    if _utilization(plan) < _USUAL:
-        usual = resized(plan, gpu_memory_utilization=_USUAL)
-        if usual is not None and usual.pool is not None and usual.pool.memory.likely > 0:
-            return plan.with_flag("--gpu-memory-utilization", str(_USUAL))
+    if _utilization(plan) < _USUAL and _leaves_room(plan, gpu_memory_utilization=_USUAL):
+        return plan.with_flag("--gpu-memory-utilization", str(_USUAL))
     stages = number(plan.get("pipeline_parallel_size")) or 1
     heads = plan.arch.query_heads if plan.arch is not None else 0
     ranks = plan.tp * 2
     while ranks <= (plan.most_tp or _MOST_RANKS) and heads % ranks == 0:
-        spread = resized(plan, tp=ranks)
-        if spread is not None and spread.pool is not None and spread.pool.memory.likely > 0:
+        if _leaves_room(plan, tp=ranks):
             return plan.with_flag("--tensor-parallel-size", str(ranks))
         ranks *= 2
     if plan.most_tp:
         return f"more GPUs than the {plan.most_tp * stages} there are, or weights of fewer bits"
     return "larger GPUs, more of them in pipeline stages too, or weights of fewer bits"
+
+
+def _leaves_room(plan: Plan, **changes: float) -> bool:
+    tried = resized(plan, **changes)
+    return tried is not None and tried.pool is not None and tried.pool.memory.likely > 0
 
 
 def graph_estimate_takes_the_last_room(plan: Plan) -> Verdict:
